@@ -1,24 +1,20 @@
 import { findReferences } from './api/find-references.ts';
 import type { ChargeMobileMoneyInput, Expectation, InitializeInput, VerifyInput } from './api/input.ts';
-import type { CreateOperation, OperationName } from './api/operations.ts';
+import type { CreateOperation } from './api/operations.ts';
 import * as operations from './api/operations.ts';
 import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/transaction.ts';
 import { CallsInFlight } from './calls-in-flight.ts';
-import { CLIENT_ACCESS, createClientAccess, type PaymentOptions } from './client-access.ts';
+import { CLIENT_ACCESS, type ClientAccess, createClientAccess } from './client-access.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
-import { type CallResult, resolveApiKey } from './http/attempt.ts';
+import type { CallResult } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
 import { RequestIds } from './http/request-id.ts';
 import { createSend, type Send } from './http/send.ts';
-import type { CreateRequest } from './idempotency/fingerprint.ts';
-import { resolveKeyAtService } from './idempotency/resolve-at-service.ts';
-import {
-  type KeyedResult,
-  type KeyedSender,
-  sendAtMostOnce,
-  sendForOwner,
-} from './idempotency/send-idempotent.ts';
-import { getJournalCore } from './journal/core.ts';
+import type { CreateRequest } from './idempotency/claim.ts';
+import { validateIdempotencyKey } from './idempotency/fingerprint.ts';
+import { resolveAtService } from './idempotency/resolve-at-service.ts';
+import { sendKeyed } from './idempotency/send-keyed.ts';
+import { getRecords, reportWarnings } from './journal/create-journal.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
 import { MAX_TIMEOUT_MS } from './max-timeout.ts';
@@ -75,6 +71,7 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
   readonly #requestIds = new RequestIds();
   readonly #closing = new SharedAbortController();
   readonly #calls = new CallsInFlight();
+  #access: ClientAccess | undefined;
   #closed: Promise<void> | undefined;
   #hasWarned = false;
 
@@ -88,7 +85,7 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
     // once, but would keep the class in every bundle.
     Object.defineProperties(this, {
       [Symbol.for('nodejs.util.inspect.custom')]: { value: () => `PaymentsClient ${JSON.stringify(this)}` },
-      [CLIENT_ACCESS]: { get: () => this.#createAccess() },
+      [CLIENT_ACCESS]: { get: () => this.#getAccess() },
     });
   }
 
@@ -297,25 +294,22 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
     options: ResolveOptions,
   ): Promise<JournalEntry> {
     if (this.#closing.signal.aborted) throw new ClosedError('verify');
-    const { journal, baseUrl, report, redactReference } = this.#options;
+    const { journal } = this.#options;
     if (!journal)
       throw new ConfigurationError('resolve needs a journal: give the client one.', { operation: 'verify' });
     const request = parseOptions(resolveOptionsSchema, options, { operation: 'verify' });
+    const access = this.#getAccess();
     const { by, reason, resolutionsSeen } = options;
     const { signal, timeout } = normalizeRequestOptions(request, this.#options);
-    const call = {
+    validateIdempotencyKey(idempotencyKey, 'verify');
+    const call = { idempotencyKey, resolution, note: { by, reason, resolutionsSeen }, signal, timeout };
+    const verify = async (reference: string, expect: Expectation) =>
+      (await this.#read({ reference, expect }, request)).result;
+    return await this.#calls.track(
+      () => resolveAtService(access, getRecords(journal), call, verify),
+      'resolve',
       idempotencyKey,
-      resolution,
-      note: { by, reason, resolutionsSeen },
-      signal,
-      baseUrl,
-      report,
-      redactId: redactReference,
-      resolveApiKey: async () => resolveApiKey(this.#options, 'verify', { signal, timeout }),
-      verify: async (reference: string, expect?: Expectation) =>
-        (await this.#read({ reference, expect }, request)).result,
-    };
-    return await this.#calls.track(() => resolveKeyAtService(journal, call), 'resolve', idempotencyKey);
+    );
   }
 
   /**
@@ -364,14 +358,11 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
     return { mode: this.mode, baseUrl: this.#options.baseUrl };
   }
 
-  #createAccess(): ReturnType<typeof createClientAccess> {
-    return createClientAccess(
-      this.#options,
-      this.#poller,
-      this.#closing.signal,
-      this.#calls,
-      (operation, input, options) => this.#createPayment(operation, input, options),
-    );
+  #getAccess(): ClientAccess {
+    const { closing, calls } = { closing: this.#closing.signal, calls: this.#calls };
+    const parts = { client: this.#options, send: this.#send, requestIds: this.#requestIds, closing, calls };
+    this.#access ??= createClientAccess(parts, this.#poller);
+    return this.#access;
   }
 
   async #create<Input, Request extends CreateRequest, Result extends AnyTransaction>(
@@ -383,40 +374,20 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
     const { idempotencyKey: _, ...rest } = parseOptions(createOptionsSchema, options, {
       operation: operation.name,
     });
-    const hasJournal = this.#options.journal !== undefined;
-    const idempotencyKey = readIdempotencyKey(options, operation.name, hasJournal);
+    const { journal, report } = this.#options;
+    const idempotencyKey = readIdempotencyKey(options, operation.name, journal !== undefined);
     const call = prepareCall(this.#options, operation, input, rest);
     if (idempotencyKey === null)
       return (await this.#calls.track(() => this.#send(call), operation.name)).result;
-    const keyed = { idempotencyKey, order: undefined, operation, call };
-    const sender = this.#getKeyedSender(operation.name);
-    return await this.#calls.track(() => sendAtMostOnce(sender, keyed), operation.name, idempotencyKey);
-  }
-
-  /** Charges for an order, for `./orders`. */
-  async #createPayment<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-    operation: CreateOperation<Input, Request, Result>,
-    input: Input,
-    { idempotencyKey, order, confirm, ...options }: PaymentOptions,
-  ): Promise<KeyedResult<Result>> {
-    if (this.#closing.signal.aborted) throw new ClosedError(operation.name);
-    const checked = parseOptions(createOptionsSchema, options, { operation: operation.name });
-    const call = prepareCall(this.#options, operation, input, checked);
-    const keyed = { idempotencyKey, order, confirm, operation, call };
-    return await sendForOwner(this.#getKeyedSender(operation.name), keyed);
-  }
-
-  #getKeyedSender(operation: OperationName): KeyedSender {
-    const { journal } = this.#options;
-    if (!journal) throw new ConfigurationError(JOURNAL_NEEDED, { operation });
-    return {
-      client: this.#options,
-      journal: getJournalCore(journal),
-      send: this.#send,
-      requestIds: this.#requestIds,
-      closing: this.#closing.signal,
-      calls: this.#calls,
-    };
+    if (!journal) throw new ConfigurationError(JOURNAL_NEEDED, { operation: operation.name });
+    const records = getRecords(journal);
+    const keyed = { name: { kind: 'key', id: idempotencyKey }, operation, call } as const;
+    reportWarnings(journal, report);
+    return await this.#calls.track(
+      () => sendKeyed(this.#getAccess(), records, keyed),
+      operation.name,
+      idempotencyKey,
+    );
   }
 
   #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {

@@ -2,6 +2,9 @@
 
 import type { OperationName } from './api/operations.ts';
 import type { PaymentsErrorCode } from './errors.ts';
+import type { AttentionReason } from './ledger/order.ts';
+
+export type { AttentionReason } from './ledger/order.ts';
 
 /** A request is about to be sent. */
 export interface RequestEvent {
@@ -129,16 +132,6 @@ export interface WarningEvent {
   code: 'no_reference' | 'calls_left';
   message: string;
 }
-
-/** Why a payment needs a person: see `onAttention` of `payment-collection-client/follow-ups`. */
-export type AttentionReason =
-  | 'unresolved'
-  | 'overdue'
-  | 'mismatch'
-  | 'gone'
-  | 'shared_reference'
-  | 'paid_twice'
-  | 'price_changed';
 
 /** A step of the follow-up of a payment, by `payment-collection-client/follow-ups`. */
 export interface FollowUpEvent {

@@ -10,7 +10,7 @@ import type { OperationName } from './api/operations.ts';
 import { type KnownStatus, transactionStatuses } from './api/transaction.ts';
 import { ConfigurationError } from './errors.ts';
 import { createReporters, type Logger, type PaymentsEvent } from './events.ts';
-import { getJournalCore } from './journal/core.ts';
+import { getRecords } from './journal/create-journal.ts';
 import type { Journal } from './journal/journal.ts';
 import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 import type {
@@ -156,7 +156,7 @@ export function normalizeOptions(options: PaymentsClientOptions): NormalizedOpti
   });
   const { mode, fetch, transport, journal, onEvent, logger } = given;
   if (fetch && transport) throw new ConfigurationError('Give fetch or transport, not both.');
-  if (journal !== undefined) getJournalCore(journal);
+  if (journal !== undefined) getRecords(journal);
   if (isBrowser() && given.dangerouslyAllowBrowser !== true) {
     throw new ConfigurationError(
       'This is a browser: everyone who opens the page could read the secret key. Call the service from your server. ' +

@@ -69,7 +69,7 @@ const listOnce = (names: readonly string[]) => [...new Set(names)].join(', ');
 /** Returns the plans of the statements that SQLite runs. */
 export function explainSqlite({ url, name }: StoreAddress): Plan[] {
   using database = new DatabaseSync(url);
-  const { dueKeys, countDue } = buildStatements(name, (index) => `?${index}`);
+  const { selectDue, countDue } = buildStatements(name, (index) => `?${index}`);
   const explain = (statement: string, text: string): Plan => {
     const rows = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
     const scans = rows
@@ -78,5 +78,5 @@ export function explainSqlite({ url, name }: StoreAddress): Plan[] {
     const names = scans.map((detail) => / INDEX (?<index>\w+)/.exec(detail)?.groups?.index ?? detail);
     return { statement: `SQLite: ${statement}`, scans: listOnce(names) };
   };
-  return [explain('claimDue', dueKeys), explain('countDue', countDue)];
+  return [explain('claimDue', selectDue), explain('countDue', countDue)];
 }

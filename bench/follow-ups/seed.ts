@@ -89,14 +89,13 @@ const seedSqlite: Seeder = async ({ url, name }, batches) => {
   using database = new DatabaseSync(url);
   for (const statement of buildSchema(name)) database.exec(statement);
   const insert = database.prepare(
-    `INSERT INTO "${name}" (key, version, record, written_at, kind, state, created_at, reference, due_at)
-     VALUES (?, ?, ?, ?, 'key', 'completed', ?, ?, ?)`,
+    `INSERT INTO "${name}" (key, version, record, kind, created_at, due_at) VALUES (?, ?, ?, 'key', ?, ?)`,
   );
   database.exec('BEGIN');
   for (const batch of batches) {
     const now = Date.now();
-    for (const { key, version, text, createdAt, reference, dueIn } of batch)
-      insert.run(key, version, text, now, createdAt, reference.toLowerCase(), now + dueIn);
+    for (const { key, version, text, createdAt, dueIn } of batch)
+      insert.run(key, version, text, createdAt, now + dueIn);
   }
   database.exec('COMMIT');
 };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AttributeValue, CreateTableInput, DynamoDB, QueryOutput } from '@aws-sdk/client-dynamodb';
 
-const indexes = ['byState', 'byReference', 'dueAt'] as const;
+const indexes = ['createdAt', 'attentionAt', 'dueAt'] as const;
 
 /** The table, but for its name. Its indexes are local ones: they can be made only together with the table. */
 export const journalTable = {
@@ -31,24 +31,27 @@ const slots = Array.from({ length: SLOTS }, (_, slot) => ({ N: String(slot) }));
 
 export type Item = Record<string, AttributeValue>;
 type Table = { readonly db: DynamoDB; readonly TableName: string };
-type Index = (typeof indexes)[number];
+export type Index = (typeof indexes)[number];
 /** The first and the last text, both included. */
 type Range = readonly [from: string, to: string];
 
 const hash = (text: string) => createHash('sha256').update(text).digest();
 
-export function primaryKey(key: string): Item {
-  return { slot: { N: String(hash(key).readUInt8() % SLOTS) }, id: { S: key } };
+/** A position in an index has at most 1,024 bytes: a kind and a space, 16 digits, and the id. */
+const MAX_ID_BYTES = 1024 - 'order '.length - 16;
+
+/** Returns the key, or the beginning of one that is too long, with its digest. No key has a tab. */
+export function toId(key: string): string {
+  if (Buffer.byteLength(key) <= MAX_ID_BYTES) return key;
+  return `${[...key].slice(0, 200).join('')}\t${hash(key).toString('hex')}`;
 }
 
-/** What the positions of a value's records begin with. It is short, whatever the value is. */
-export const prefix = (value: string) => hash(value).toString('base64').slice(0, 16);
+export function primaryKey(key: string): Item {
+  return { slot: { N: String(hash(key).readUInt8() % SLOTS) }, id: { S: toId(key) } };
+}
 
-/** A position in an index has at most 1,024 bytes: 16 of a prefix, 14 digits, and the key. */
-export const MAX_KEY_BYTES = 1024 - 16 - 14;
-
-/** With as many digits each, times are in order as text too. A colon comes after all of them. */
-export const digits = (milliseconds: number) => String(Math.ceil(milliseconds)).padStart(14, '0');
+/** With as many digits each, times are in order as text too. */
+export const digits = (milliseconds: number) => String(Math.ceil(milliseconds)).padStart(16, '0');
 
 /** Returns the first items of an index, in order of their bytes. JavaScript would compare UTF-16. */
 export async function findItems(table: Table, index: Index, range: Range, limit: number): Promise<Item[]> {

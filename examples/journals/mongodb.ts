@@ -7,33 +7,25 @@ import {
   type RecordKind,
 } from 'payment-collection-client/journal';
 
-/** Make these once. Make the collection without a collation: with one, `order-A` and `order-a` could be one key. */
+/** Make these once. Make the collection without a collation: with one, `order A` and `order a` could be one key. */
 export const journalIndexes: IndexDescription[] = [
-  { key: { 'index.state': 1, 'index.createdAt': 1, _id: 1 } },
-  { key: { 'index.reference': 1, 'index.createdAt': 1, _id: 1 } },
-  { key: { 'index.kind': 1, dueAt: 1 }, partialFilterExpression: { dueAt: { $exists: true } } },
+  { key: { createdAt: 1, _id: 1 }, partialFilterExpression: { createdAt: { $exists: true } } },
+  { key: { attentionAt: 1, _id: 1 }, partialFilterExpression: { attentionAt: { $exists: true } } },
+  { key: { kind: 1, dueAt: 1, _id: 1 }, partialFilterExpression: { dueAt: { $exists: true } } },
 ];
 
-interface JournalDocument {
+/** A document has the times of its index that are not `null`. */
+interface JournalDocument extends Partial<RecordIndex> {
   /** The key. */
   _id: string;
   version: string;
   text: string;
-  writtenAt: Date;
-  dueAt?: Date;
-  index?: RecordIndex;
-  /** These two are computed when it is read. */
-  createdAt?: number;
-  age?: number;
+  /** Computed when it is read. */
+  now?: Date;
 }
 
 /** All times are by the server's clock, `$$NOW`. */
-const projection = {
-  version: 1,
-  text: 1,
-  createdAt: '$index.createdAt',
-  age: { $subtract: ['$$NOW', '$writtenAt'] },
-};
+const projection = { version: 1, text: 1, createdAt: 1, attentionAt: 1, dueAt: 1, now: '$$NOW' };
 /** If the collection has a collation, a key that it takes for another one is refused. */
 const collation = { locale: 'simple' };
 
@@ -46,36 +38,40 @@ export function mongodbStore(db: Db, name = 'payments_journal'): JournalStore {
     readPreference: 'primary',
   });
 
+  const readNow = async () => new Date((await db.command({ hello: 1 })).localTime).getTime();
   const read = async (key: string) => {
     const found = await collection.findOne(
       { _id: key },
       { projection, collation, readConcern: 'linearizable', maxTimeMS: 10_000 },
     );
-    return found && toListed(found);
+    return {
+      record: found && { version: found.version, text: found.text },
+      now: found?.now?.getTime() ?? (await readNow()),
+    };
   };
   /** As a filter: due by the server's clock, or later than any write makes it, because that clock went back. */
   const readDue = async (kind: RecordKind) => {
-    const { localTime } = await db.command({ hello: 1 });
-    const now = new Date(localTime);
-    const last = new Date(now.getTime() + MAX_DUE_IN);
+    const now = await readNow();
+    const last = now + MAX_DUE_IN;
     return {
       now,
-      isDue: { 'index.kind': kind, $or: [{ dueAt: { $lte: now } }, { dueAt: { $gt: last } }] },
-      isLater: { 'index.kind': kind, dueAt: { $gt: now, $lte: last } },
+      isDue: { kind, $or: [{ dueAt: { $lte: now } }, { dueAt: { $gt: last } }] },
+      isLater: { kind, dueAt: { $gt: now, $lte: last } },
     };
   };
 
   return {
     read,
 
-    async write(key, { expected, version, text, index, dueIn }) {
+    async write(key, { expected, version, text, index }) {
       // Without $literal, a text that begins with a dollar sign would be the name of a field.
       const values = {
         version: { $literal: version },
         text: { $literal: text },
-        index: index ? { $literal: index } : '$$REMOVE',
-        writtenAt: '$$NOW',
-        dueAt: dueIn === null ? '$$REMOVE' : { $add: ['$$NOW', Math.ceil(dueIn)] },
+        kind: index?.kind ?? '$$REMOVE',
+        createdAt: index?.createdAt ?? '$$REMOVE',
+        attentionAt: index?.attentionAt ?? '$$REMOVE',
+        dueAt: index?.dueAt ?? '$$REMOVE',
       };
       const isExpected = { _id: key, version: expected ?? { $exists: false } };
       try {
@@ -93,48 +89,49 @@ export function mongodbStore(db: Db, name = 'payments_journal'): JournalStore {
       }
     },
 
-    async list({ by, value, after, limit }) {
+    async list({ by, after, limit }) {
       // This server is still the primary: it has every write that has resolved. Only a read of one document can show that.
-      await read('');
+      const { now } = await read('');
       const isAfter = after && {
-        $or: [
-          { 'index.createdAt': { $gt: after.createdAt } },
-          { 'index.createdAt': after.createdAt, _id: { $gt: after.key } },
-        ],
+        $or: [{ [by]: { $gt: after.at } }, { [by]: after.at, _id: { $gt: after.key } }],
       };
-      const order = { 'index.createdAt': 1, _id: 1 } as const;
+      const times = by === 'attentionAt' ? { $gte: 0, $lte: now } : { $gte: 0 };
+      const order = { [by]: 1, _id: 1 } as const;
       const found = collection.find(
-        { [`index.${by}`]: value, ...isAfter },
+        { [by]: times, ...isAfter },
         { projection, collation, limit, sort: order },
       );
-      return (await found.toArray()).map(toListed);
+      return (await found.toArray()).map((document) => toListed(document, by));
     },
 
     async count() {
-      const groups = collection.aggregate<{ _id: string; count: number }>([
-        { $match: { 'index.state': { $exists: true } } },
-        { $group: { _id: '$index.state', count: { $sum: 1 } } },
-      ]);
-      return Object.fromEntries((await groups.toArray()).map((group) => [group._id, group.count]));
+      const { now } = await read('');
+      return {
+        records: await collection.countDocuments({ createdAt: { $gte: 0 } }),
+        attention: await collection.countDocuments({ attentionAt: { $lte: now } }),
+      };
     },
 
     async claimDue({ kind, limit, lease }) {
-      const { isDue } = await readDue(kind);
-      const claimed: ListedRecord[] = [];
-      while (claimed.length < limit) {
-        const later = [{ $set: { dueAt: { $add: ['$$NOW', Math.ceil(lease)] } } }];
-        const found = await collection.findOneAndUpdate(isDue, later, { projection, sort: { dueAt: 1 } });
+      const { now, isDue } = await readDue(kind);
+      const records: ListedRecord[] = [];
+      while (records.length < limit) {
+        const later = [{ $set: { dueAt: now + Math.ceil(lease) } }];
+        const found = await collection.findOneAndUpdate(isDue, later, {
+          projection,
+          sort: { dueAt: 1, _id: 1 },
+        });
         if (!found) break;
-        claimed.push(toListed(found));
+        records.push(toListed(found, 'dueAt'));
       }
-      return claimed;
+      return { records, now };
     },
 
     async countDue({ kind }) {
       const { now, isDue, isLater } = await readDue(kind);
       const due = await collection.countDocuments(isDue);
       const next = await collection.findOne(isLater, { sort: { dueAt: 1 } });
-      return { due, nextIn: next?.dueAt ? next.dueAt.getTime() - now.getTime() : null };
+      return { due, nextIn: next ? Number(next.dueAt) - now : null };
     },
 
     async delete(records) {
@@ -145,6 +142,7 @@ export function mongodbStore(db: Db, name = 'payments_journal'): JournalStore {
   };
 }
 
-function toListed({ _id, version, text, age, createdAt }: JournalDocument): ListedRecord {
-  return { key: _id, version, text, age: Number(age), createdAt: Number(createdAt) };
+function toListed(document: JournalDocument, by: 'createdAt' | 'attentionAt' | 'dueAt'): ListedRecord {
+  const { _id, version, text } = document;
+  return { key: _id, version, text, at: Number(document[by]) };
 }

@@ -9,7 +9,8 @@ import { type FollowUpsOptions, validateFollowUpsOptions } from './options.ts';
 import type { SweepOptions, SweepResult } from './sweep.ts';
 import { createSweeper, type RunOptions } from './sweeper.ts';
 
-export type { AttentionReason, FollowUpEvent } from '../events.ts';
+export type { FollowUpEvent } from '../events.ts';
+export type { AttentionReason } from '../ledger/order.ts';
 export type { FinalPayment, FollowUpsOptions, PaymentAttention } from './options.ts';
 export type { SweepOptions, SweepResult } from './sweep.ts';
 export type { RunOptions } from './sweeper.ts';
@@ -83,16 +84,13 @@ export function createFollowUps(options: FollowUpsOptions): FollowUps {
     kind: 'key',
     payments,
     journal,
-    onFinal: ({ key, reference }, transaction) => onFinal({ key, reference, transaction }),
-    onAttention: ({ key, reference }, reason) =>
-      onAttention({
-        key,
-        ...(reference === undefined ? {} : { reference }),
-        // The transaction of another key is another payment's. The other reasons are those of orders.
-        reason:
-          reason === 'shared_reference' || reason === 'paid_twice' || reason === 'price_changed'
-            ? 'mismatch'
-            : reason,
-      }),
+    findHandler: ({ handler, name: { id: key }, what, reference, transaction }) => {
+      if (handler === 'onFinal')
+        return reference === undefined || !transaction
+          ? undefined
+          : () => onFinal({ key, reference, transaction });
+      if (what === undefined || what === 'success' || what === 'ended') return undefined;
+      return () => onAttention({ key, ...(reference !== undefined && { reference }), reason: what });
+    },
   });
 }

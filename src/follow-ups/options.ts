@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import type { Transaction } from '../api/transaction.ts';
 import type { PaymentsClient } from '../client.ts';
-import type { AttentionReason } from '../events.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { AttentionReason } from '../ledger/order.ts';
 import { type OptionsShape, parseOptions, requiredFunction } from '../parse-options.ts';
 import { isObject } from '../untrusted.ts';
 
@@ -17,7 +17,8 @@ export interface FollowUpsOptions {
    * cancel it. It must do nothing if it has done so before. If it throws, it is called again later, for as long as it
    * throws. A payment whose amount or currency is not that of the charge never gets here.
    *
-   * A payment that was `abandoned` is checked for 7 more days. If it is `success` after all, it is called with that too.
+   * A payment that ended `failed` or `abandoned` is checked for 7 more days. If it is `success` after all, it is called with that
+   * too.
    *
    * A call after the first is made from the record: `customer_email` is `null` then.
    *
@@ -29,9 +30,12 @@ export interface FollowUpsOptions {
    * Called when a person is needed: once for each reason, and again if it throws, or if the process is killed meanwhile.
    *
    * - `unresolved`: a charge might exist under this key. Find out, and call `payments.resolve`.
-   * - `overdue`: the deadline has passed. The payment can still become final, and is checked for 7 more days.
-   * - `mismatch`: the transaction has another amount or currency, or belongs to another key. Do not fulfil the order.
+   * - `shared_reference`: the transaction of this key is that of another one. Do not fulfil the order.
+   * - `overdue`: the deadline has passed. The payment can still become final, and is checked for 7 days.
+   * - `mismatch`: the transaction has another amount or currency. Do not fulfil the order.
    * - `gone`: the service does not know the transaction any more.
+   * - `unreadable`: for a day, no check could read the transaction.
+   * - `paid_twice`: the service made more than one charge for this key, and another one is paid too.
    *
    * @example onAttention: ({ key, reason }) => alert(`payment ${key}: ${reason}`)
    */
@@ -53,7 +57,7 @@ export interface PaymentAttention {
   readonly key: string;
   /** The transaction, if it is known. */
   readonly reference?: string;
-  readonly reason: Exclude<AttentionReason, 'shared_reference' | 'paid_twice' | 'price_changed'>;
+  readonly reason: AttentionReason;
 }
 
 /** What follow-ups and orders are made on. */

@@ -1,8 +1,8 @@
 import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
 import { linkSignals, sleep } from '../timing.ts';
-import { concernsClient, summarizeError } from './step.ts';
+import { concernsClient } from './check.ts';
+import { type SweepContext, summarizeError } from './step.ts';
 import { Sweep } from './sweep.ts';
-import type { SweepContext } from './sweep-context.ts';
 
 /** Other processes add payments, so what is due is looked for at least this often, in milliseconds. */
 const MAX_SLEEP = 5_000;
@@ -84,7 +84,12 @@ async function repeatSweeps(context: SweepContext, signal: AbortSignal, sleeps: 
       if (signal.aborted || isHopeless(error)) throw error;
       failures += 1;
       const delay = getPause(error, failures);
-      context.access.report({ type: 'follow_up', result: 'paused', error: summarizeError(error), delay });
+      context.access.client.report({
+        type: 'follow_up',
+        result: 'paused',
+        error: summarizeError(error),
+        delay,
+      });
       // A notification does not end this pause: anyone can send one.
       await sleep(delay, signal);
     }

@@ -1,24 +1,55 @@
+/** One record that is due: what is checked, what is recorded, and which handlers are called. */
+
 import { type Transaction, transactionSchema } from '../api/transaction.ts';
-import {
-  AuthenticationError,
-  ClosedError,
-  ConfigurationError,
-  type PaymentsError,
-  PermissionError,
-} from '../errors.ts';
-import type { AttentionReason, FollowUpEvent } from '../events.ts';
-import type { FollowUp, JournalRecord } from '../journal/record.ts';
+import type { ClientAccess } from '../client-access.ts';
+import { PermissionError } from '../errors.ts';
+import type { FollowUpEvent } from '../events.ts';
+import { Hold } from '../journal/hold.ts';
+import { namePayment, type RecordName } from '../journal/names.ts';
+import type { Found, Records } from '../journal/records.ts';
+import type { RecordKind } from '../journal/store.ts';
+import { getPause } from '../ledger/check.ts';
+import { getDueAt, listDueChecks, listOwed, type OwedCall } from '../ledger/order.ts';
+import { isEnded, isFollowed, isPaid, referenceOf, seenOf } from '../ledger/payment.ts';
+import type { LedgerRecord, Payment } from '../ledger/record.ts';
+import { tell, tellLater } from '../ledger/tell.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
-import { NOTIFY_INTERVAL } from '../timing.ts';
-import type { HeldRecord } from './held-record.ts';
-import { type CheckEnd, getSlowPause, hasEnded, MAX_PAUSE, planAfterCheck } from './plan.ts';
-import type { SweepContext } from './sweep-context.ts';
+import { readClocks } from '../timing.ts';
+import { type Checked, checkReference, recordChecks } from './check.ts';
+
+/** What a handler is called about. */
+export interface HandlerCall extends OwedCall {
+  readonly name: RecordName;
+  readonly record: LedgerRecord;
+  readonly payment: Payment;
+  readonly reference: string | undefined;
+  /** As it was checked just now, or as it is recorded. */
+  readonly transaction: Transaction | undefined;
+}
+
+/** What the sweeps of one sweeper share. */
+export interface SweepContext {
+  /** Which records it follows. */
+  readonly kind: RecordKind;
+  readonly records: Records;
+  readonly access: ClientAccess;
+  /** Returns what calls a handler; `undefined` if there is none. One that throws is called again later. */
+  readonly findHandler: (call: HandlerCall) => (() => unknown) | undefined;
+  /** The keys of the records that this process holds. A notification can make one due that is being checked. */
+  readonly heldKeys: Set<string>;
+  /** The steps whose handler has not settled for long. No later sweep waits for them. */
+  readonly slowSteps: Set<Promise<void>>;
+  /** What was said once. */
+  readonly said: { foreign: boolean };
+}
 
 /** What the steps of one sweep share. */
 export interface StepContext extends SweepContext {
   /** The digest of base URL and mode that each record must have. */
   readonly service: string;
+  /** How long a record is held, in milliseconds. */
+  readonly lease: number;
   /** Aborts the checks in flight. No handler is called after it. */
   readonly stop: AbortSignal;
   /** Aborted when no further check must begin. */
@@ -29,8 +60,10 @@ export interface StepContext extends SweepContext {
   readonly onChecked: () => void;
   /** Resolves, once the checks in flight have ended, with whether the sweep could read no payment at all. */
   readonly isDenied: () => Promise<boolean>;
+  /** Resolves once what others found at the same time is recorded too, or shortly. */
+  readonly joinGroup: () => Promise<void>;
   /** Runs a handler, for however long it takes. */
-  readonly callHandler: (held: HeldRecord, call: () => unknown) => Promise<void>;
+  readonly callHandler: (call: () => unknown, onSlow: () => void) => Promise<void>;
 }
 
 interface Tally {
@@ -40,237 +73,234 @@ interface Tally {
   final: number;
 }
 
-/** A record whose result is known. */
-type CompletedRecord = Extract<JournalRecord, { state: 'completed' }>;
+/** A record that this step was given, as it is now. */
+export interface DueRecord {
+  readonly name: RecordName;
+  readonly record: LedgerRecord;
+  readonly version: string;
+}
 
-/** Does what is due for one record: a check, a call of a handler, or both. */
-export async function takeStep(held: HeldRecord, context: StepContext): Promise<void> {
-  const { record, entry, followUp } = held;
+/** How long a record of another service is postponed, in milliseconds. */
+const FOREIGN_PAUSE = 60 * 60 * 1000;
+
+/** Does what is due for one record: checks, calls of handlers, or both. */
+export async function takeStep(due: DueRecord, context: StepContext): Promise<void> {
+  const { name, record } = due;
   if (record.service !== context.service) {
-    // One record must not stop the others.
-    report(held, context, { result: 'failed', error: OTHER_SERVICE });
-    await held.finish(followUp, MAX_PAUSE);
-  } else if (record.state === 'completed') {
-    const { final, delivered, ended } = followUp;
-    if (ended === 'delivered') await held.finish(followUp, null);
-    else if (final && final.status !== delivered)
-      await deliver(held, record, createTransaction(record, final), context);
-    else await checkPayment(held, record, context);
-  } else if (entry.state === 'unknown') {
-    if (followUp.reported.includes('unresolved')) await held.finish(followUp, null);
-    else await callOnAttention(held, 'unresolved', { followUp, dueIn: null, context });
-  } else if (record.state !== 'begun') {
-    await held.finish(followUp, null);
+    if (!context.said.foreign) report(context, name, { result: 'failed', error: OTHER_SERVICE });
+    context.said.foreign = true;
+    await postpone(due, context, FOREIGN_PAUSE);
+    return;
   }
-  // A charge in progress is due again after the lease of this claim.
+  const checks = await checkAll(due, context);
+  context.onChecked();
+  await context.joinGroup();
+  const recorded = await recordStep(due, checks, context);
+  reportFinals(due, recorded, context);
+  if (recorded) await callHandlers(due, recorded, checks, context);
 }
 
 const OTHER_SERVICE =
-  'The record belongs to another base URL or mode (test or live) than this client. Nothing was checked.';
+  'The record belongs to another base URL or mode (test or live) than this client. Nothing was checked. Others are not named.';
 
-async function checkPayment(held: HeldRecord, record: CompletedRecord, context: StepContext): Promise<void> {
-  const { access, tally } = context;
-  const end = await check(held, record, context);
-  tally.checked += 1;
-  const now = Date.now();
-  const plan = planAfterCheck(held.record, end, { rules: access.rules, now, random: Math.random() });
-  if (plan.final) {
-    if (!(await held.keep(plan.followUp))) return;
-    tally.final += 1;
-    report(held, context, { result: 'final', status: plan.final.status });
-    await deliver(held, record, plan.final, context);
-    return;
-  }
-  const { followUp, attention, dueIn } = plan;
-  if (attention) await callOnAttention(held, attention, { followUp, dueIn, context });
-  else await finishOrGiveUp(held, { followUp, dueIn, context });
-  // A notification that came during the check might be about what happened after it.
-  if (held.isNotified && !held.followUp.ended) await held.finish(held.followUp, NOTIFY_INTERVAL);
-}
-
-/** Checks once. @throws what concerns the client, and the reason of `stop`. */
-async function check(
-  held: HeldRecord,
-  { amount, currency, result }: CompletedRecord,
-  { access, stop, sendUntil, tally, onChecked, isDenied }: StepContext,
-): Promise<CheckEnd> {
-  try {
-    const options = { expect: { amount, currency }, signal: stop, sendUntil };
-    const checked = await access.check(result.reference, options);
-    tally.read += 1;
-    return { checked };
-  } catch (error) {
-    if ([stop, sendUntil].some(({ aborted, reason }) => aborted && Object.is(error, reason))) throw error;
-    if (!concernsClient(error)) return { error };
-    if (!(error instanceof PermissionError)) throw error;
-    // One payment that the key is not allowed to read must not stop those that it is allowed to read.
-    onChecked();
-    if (held.followUp.denied || !(await isDenied())) return { error };
-    await held.finish(held.followUp, getSlowPause(1, Math.random()));
-    throw error;
-  } finally {
-    onChecked();
-  }
-}
-
-/** Whether an error is about the client rather than about one payment: every other check would fail, too. */
-export function concernsClient(error: unknown): error is PaymentsError {
-  return (
-    error instanceof AuthenticationError ||
-    error instanceof PermissionError ||
-    error instanceof ConfigurationError ||
-    error instanceof ClosedError
+async function checkAll({ name, record }: DueRecord, context: StepContext): Promise<Checked[]> {
+  const { access, records, stop, sendUntil, tally, onChecked, isDenied } = context;
+  const references = listDueChecks(record, records.now);
+  const checks = await Promise.all(
+    references.map(async (reference) => {
+      const signals = { signal: stop, sendUntil };
+      const checked = await checkReference(access, record, { reference, askedAt: records.now, ...signals });
+      tally.checked += 1;
+      if (checked.transaction) tally.read += 1;
+      return checked;
+    }),
   );
+  const denied = checks.find(({ error }) => error instanceof PermissionError);
+  if (!denied || record.payments.some((payment) => seenOf(payment)?.failing)) return checks;
+  // One payment that the key is not allowed to read must not stop those that it is allowed to read.
+  onChecked();
+  if (!(await isDenied())) return checks;
+  await change(name, context, { dueIn: getPause(1, Math.random()) });
+  throw denied.error;
 }
 
-/** Calls `onFinal`, and records that it succeeded. */
-async function deliver(
-  held: HeldRecord,
-  record: CompletedRecord,
-  transaction: Transaction,
+/** Records what was found. While handlers are to be called, the record is held. */
+async function recordStep(
+  { name, record, version }: DueRecord,
+  checks: readonly Checked[],
+  { records, lease }: StepContext,
+): Promise<Found | undefined> {
+  const { found } = await records.change(
+    name,
+    (before, now) => {
+      const checked = recordChecks(before, checks, now);
+      const isOwed = checked !== null && listDueCalls(checked, now).length > 0;
+      return { record: checked, dueIn: isOwed ? lease : getNaturalPause(checked, now) };
+    },
+    { known: { record, version }, mustCommit: false },
+  );
+  return found.record ? found : undefined;
+}
+
+const getNaturalPause = (record: LedgerRecord | null, now: number) => {
+  const dueAt = record && getDueAt(record, now);
+  return dueAt === null ? null : Math.max(0, dueAt - now);
+};
+
+/** After a handler failed, nothing is told for a pause. */
+function listDueCalls(record: LedgerRecord, now: number): OwedCall[] {
+  const { telling } = record;
+  return telling && telling.retryAt > now ? [] : listOwed(record, now);
+}
+
+function reportFinals(
+  { name, record: before }: DueRecord,
+  found: Found | undefined,
+  context: StepContext,
+): void {
+  const { now } = context.records;
+  for (const [index, payment] of (found?.record?.payments ?? []).entries()) {
+    const was = before.payments[index];
+    const isFinal = isPaid(payment) || isEnded(payment);
+    if (isFinal && !(was && seenOf(was)?.status === seenOf(payment)?.status)) {
+      context.tally.final += 1;
+      const { status = '' } = seenOf(payment) ?? {};
+      report(context, name, { result: 'final', status }, index + 1, payment);
+    }
+    if (was && !isFinal && isFollowed(was, now) && !isFollowed(payment, now) && payment.charge.is === 'made')
+      report(context, name, { result: 'given_up' }, index + 1, payment);
+  }
+}
+
+/** Calls the handlers that are owed, and records what each was told. The record is held meanwhile. */
+async function callHandlers(
+  { name }: DueRecord,
+  found: Found,
+  checks: readonly Checked[],
   context: StepContext,
 ): Promise<void> {
-  const { onFinal, onChecked, stop } = context;
-  const { reference } = record.result;
-  const { status } = transaction;
-  onChecked();
-  if (await isSharedReference(held.key, record, context)) {
-    await reportShared(held, context);
-    return;
-  }
-  const payment = { key: held.key, reference, record: held.record };
-  const problem = await context.findProblem?.(payment, transaction);
-  if (problem) {
-    const { followUp } = held;
-    await callOnAttention(held, problem, { followUp, dueIn: null, delivered: status, context });
-    return;
-  }
-  stop.throwIfAborted();
-  try {
-    await context.callHandler(held, () => onFinal(payment, transaction, stop));
-  } catch (error) {
-    if (stop.aborted && Object.is(error, stop.reason)) throw error;
-    const failures = (held.followUp.failures ?? 0) + 1;
-    report(held, context, { result: 'handler_failed', error: summarizeError(error) });
-    const failed = { ...held.followUp, failures, ended: undefined };
-    await held.finish(failed, getSlowPause(failures, Math.random()));
-    return;
-  }
-  const delivered = { ...held.followUp, failures: undefined, delivered: status };
-  // Some services let an abandoned payment succeed.
-  const isEnd = status !== 'abandoned';
-  const pause = getSlowPause(1, Math.random());
-  const isRecorded = isEnd
-    ? await held.finish({ ...delivered, ended: 'delivered' }, null)
-    : await held.finish({ ...delivered, slowChecks: 1, slowFor: pause }, pause);
-  if (isRecorded) report(held, context, { result: 'delivered', status });
-}
-
-/**
- * Whether another key has a better claim to the transaction: one payment must not pay for two orders. A service that
- * suppresses duplicates returns one transaction for two charges; the first charge made it. A person can be wrong too.
- */
-async function isSharedReference(
-  ownKey: string,
-  own: CompletedRecord,
-  { records }: StepContext,
-): Promise<boolean> {
-  const isEarlier = (other: CompletedRecord, key: string) =>
-    other.createdAt < own.createdAt || (other.createdAt === own.createdAt && key < ownKey);
-  try {
-    const found = await records.find(own.result.reference);
-    return found.some(({ key, record }) => {
-      if (key === ownKey) return false;
-      if (own.resolved) return true;
-      return record.state === 'completed' && !record.resolved && isEarlier(record, key);
-    });
-  } catch (error) {
-    // A store that cannot list cannot find it either.
-    if (error instanceof ConfigurationError) return false;
-    throw error;
-  }
-}
-
-async function reportShared(held: HeldRecord, context: StepContext): Promise<void> {
-  const { slowChecks = 0, slowFor = 0 } = held.followUp;
-  const pause = getSlowPause(slowChecks + 1, Math.random());
-  const followUp = {
-    ...held.followUp,
-    slowChecks: slowChecks + 1,
-    slowFor: slowFor + pause,
-    ended: undefined,
-  };
-  const next = { followUp, dueIn: hasEnded(held.followUp) ? null : pause, context };
-  const reason = context.kind === 'order' ? 'shared_reference' : 'mismatch';
-  if (followUp.reported.includes(reason)) await finishOrGiveUp(held, next);
-  else await callOnAttention(held, reason, next);
-}
-
-interface AttentionPlan {
-  followUp: FollowUp;
-  dueIn: number | null;
-  /** The final status that is told with this call of `onAttention`. */
-  delivered?: string;
-  context: StepContext;
-}
-
-/** Calls `onAttention`, and records that it succeeded. */
-async function callOnAttention(
-  held: HeldRecord,
-  reason: AttentionReason,
-  next: AttentionPlan,
-): Promise<void> {
-  const { followUp, dueIn, delivered = followUp.delivered, context } = next;
-  const { onAttention, onChecked, stop } = context;
-  onChecked();
-  // Another process might have checked it too, after a notification: one of them goes on.
-  if (!(await held.keep(followUp))) return;
-  stop.throwIfAborted();
-  report(held, context, { result: 'attention', reason });
-  try {
-    const payment = { key: held.key, reference: held.entry.reference, record: held.record };
-    await context.callHandler(held, () => onAttention(payment, reason, stop));
-  } catch (error) {
-    if (stop.aborted && Object.is(error, stop.reason)) throw error;
-    const failures = (followUp.failures ?? 0) + 1;
-    report(held, context, { result: 'handler_failed', reason, error: summarizeError(error) });
-    await held.finish({ ...followUp, failures }, dueIn ?? getSlowPause(failures, Math.random()));
-    return;
-  }
-  const reported = [...followUp.reported, reason];
-  await finishOrGiveUp(held, {
-    ...next,
-    followUp: { ...followUp, reported, delivered, failures: undefined },
+  const { records, lease, stop } = context;
+  const calls = found.record ? listDueCalls(found.record, records.now) : [];
+  if (calls.length === 0) return;
+  const hold = new Hold(found, {
+    duration: lease,
+    requestedAt: readClocks(),
+    renew: async (known) => await change(name, context, { known, dueIn: lease }),
   });
+  let hasFailed = false;
+  try {
+    for (const call of calls) {
+      stop.throwIfAborted();
+      const isTold = await callHandler(name, call, hold.found.record, checks, context);
+      if (isTold === 'gone') continue;
+      if (isTold === 'failed') hasFailed = true;
+      else
+        await hold.write((known) =>
+          change(name, context, { known, rule: (before) => tell(before, call), dueIn: lease }),
+        );
+    }
+  } finally {
+    hold.release();
+    const rule = (before: LedgerRecord | null, now: number) =>
+      hasFailed ? tellLater(before, { now, random: Math.random() }) : before;
+    await hold.write((known) => change(name, context, { known, rule }));
+  }
 }
 
-/** Records the step. A completed payment without a next one is given up, unless it was `abandoned` for long enough. */
-async function finishOrGiveUp(held: HeldRecord, { followUp, dueIn, context }: AttentionPlan): Promise<void> {
-  const isLast = dueIn === null && held.record.state === 'completed';
-  const isGivenUp = isLast && followUp.delivered === undefined;
-  const ended = isGivenUp ? ('given_up' as const) : ('delivered' as const);
-  const recorded = isLast ? { ...followUp, ended } : followUp;
-  if ((await held.finish(recorded, dueIn)) && isGivenUp) report(held, context, { result: 'given_up' });
+const isOwed = (record: LedgerRecord, call: OwedCall, now: number) =>
+  listOwed(record, now).some(
+    ({ handler, number, what }) => handler === call.handler && number === call.number && what === call.what,
+  );
+
+/** @returns `gone` if its reason is gone meanwhile */
+async function callHandler(
+  name: RecordName,
+  call: OwedCall,
+  record: LedgerRecord | null,
+  checks: readonly Checked[],
+  context: StepContext,
+): Promise<'told' | 'failed' | 'gone'> {
+  const payment = record?.payments[call.number - 1];
+  if (!record || !payment || !isOwed(record, call, context.records.now)) return 'gone';
+  const reference = referenceOf(payment);
+  const transaction = createTransaction(payment, checks);
+  const handler = context.findHandler({ ...call, name, record, payment, reference, transaction });
+  // What nobody wants to hear counts as told.
+  if (!handler) return 'told';
+  const reason = call.handler === 'onAttention' ? call.what : undefined;
+  const isReason = reason !== undefined && reason !== 'success' && reason !== 'ended';
+  const say = (said: Omit<FollowUpEvent, 'type' | 'idempotencyKey' | 'reference'>) =>
+    report(context, name, said, call.number, payment);
+  if (isReason) say({ result: 'attention', reason });
+  try {
+    await context.callHandler(handler, () => say({ result: 'handler_slow' }));
+  } catch (error) {
+    const { stop } = context;
+    if (stop.aborted && Object.is(error, stop.reason)) throw error;
+    say({ result: 'handler_failed', ...(isReason ? { reason } : {}), error: summarizeError(error) });
+    return 'failed';
+  }
+  if (!isReason) say({ result: 'delivered', ...(transaction ? { status: transaction.status } : {}) });
+  return 'told';
 }
 
-/** Returns the final transaction as it is recorded. No email of a customer is. */
-function createTransaction(
-  { amount, currency, result }: CompletedRecord,
-  { status, paid_at }: NonNullable<FollowUp['final']>,
-): Transaction {
-  const { reference } = result;
+/** Returns the transaction as it was checked just now, or as it is recorded. No email of a customer is. */
+function createTransaction(payment: Payment, checks: readonly Checked[]): Transaction | undefined {
+  const reference = referenceOf(payment);
+  const { status, paid_at = null, other } = seenOf(payment) ?? {};
+  if (reference === undefined || status === undefined) return undefined;
+  const fresh = checks.find((checked) => checked.reference === reference)?.transaction;
+  if (fresh?.status === status) return fresh;
+  const { amount, currency } = other ?? payment;
   return transactionSchema.parse({ reference, status, amount, currency, customer_email: null, paid_at });
+}
+
+interface StepChange {
+  readonly known?: Found;
+  readonly rule?: (before: LedgerRecord | null, now: number) => LedgerRecord | null;
+  /** @default when the facts of the record say */
+  readonly dueIn?: number;
+}
+
+/** Writes a record. Resolves with it; `null` if it is gone. */
+async function change(
+  name: RecordName,
+  { records }: StepContext,
+  { known, rule = (before) => before, dueIn }: StepChange,
+): Promise<Found | null> {
+  const { found } = await records.change(
+    name,
+    (before, now) => {
+      const record = rule(before, now);
+      return { record, dueIn: dueIn ?? getNaturalPause(record, now) };
+    },
+    { known, mustCommit: false },
+  );
+  return found.record ? found : null;
+}
+
+/** Makes a record due again, and changes nothing else of it: after a pause, or when its facts say. */
+export async function postpone(
+  { name, record, version }: DueRecord,
+  context: StepContext,
+  dueIn?: number,
+): Promise<void> {
+  await change(name, context, { known: { record, version }, ...(dueIn !== undefined && { dueIn }) });
 }
 
 /** Reports an event about a record. */
 export function report(
-  { key, entry: { reference } }: HeldRecord,
   { access }: SweepContext,
+  name: RecordName,
   facts: Omit<FollowUpEvent, 'type' | 'idempotencyKey' | 'reference'>,
+  number = 1,
+  payment?: Payment,
 ): void {
-  access.report({
+  const { client } = access;
+  const reference = payment && referenceOf(payment);
+  client.report({
     type: 'follow_up',
-    idempotencyKey: access.redactId(key),
+    idempotencyKey: client.redactReference(namePayment(name, number)),
     ...(reference === undefined ? {} : { reference }),
     ...facts,
   });

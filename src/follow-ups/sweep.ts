@@ -1,16 +1,23 @@
 import * as z from 'zod/mini';
-import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
-import { digestService } from '../idempotency/fingerprint.ts';
+import { ClosedError, JournalError } from '../errors.ts';
+import { resolveOrigin } from '../idempotency/claim.ts';
 import { waitForJournal } from '../journal/call-store.ts';
-import type { FollowUpRecord } from '../journal/follow-up-records.ts';
+import { parseStoreKey } from '../journal/names.ts';
 import { MAX_DUE_IN } from '../journal/store.ts';
+import { getPause } from '../ledger/check.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
 import { withDeadline } from '../timing.ts';
-import { HeldRecord } from './held-record.ts';
-import { getSlowPause } from './plan.ts';
-import { concernsClient, report, summarizeError, takeStep } from './step.ts';
-import type { SweepContext } from './sweep-context.ts';
+import { concernsClient } from './check.ts';
+import {
+  type DueRecord,
+  postpone,
+  report,
+  type StepContext,
+  type SweepContext,
+  summarizeError,
+  takeStep,
+} from './step.ts';
 
 /** The options of `sweep`. */
 export interface SweepOptions {
@@ -60,14 +67,14 @@ export function validateSweepOptions(options: SweepOptions): SweepOptions {
 /** Records are held for this much longer than one check can take, in milliseconds. */
 const LEASE_MARGIN = 10_000;
 
-/** So many handlers can run besides the checks: then no more records are claimed. */
+/** So many handlers run at once. Others wait for them, and checks do not. */
 const MAX_HANDLERS = 64;
 
-/** A handler that has not settled after this many milliseconds is reported, and holds back no check any more. */
+/** A handler that has not settled after this many milliseconds is reported, and holds back nothing any more. */
 const SLOW_HANDLER = 60_000;
 
-/** So many such handlers can hang in a process: then no more records are claimed, because each takes memory. */
-const MAX_SLOW_HANDLERS = 1_000;
+/** So many records can wait for handlers in a process: then no more are claimed, because each takes memory. */
+const MAX_HELD = 1_000;
 
 /** How long what a check found waits for that of others before it is recorded, in milliseconds: they share one commit then. */
 const GROUP_WAIT = 10;
@@ -110,6 +117,9 @@ export class Sweep {
   #denied = 0;
   #failure: { readonly error: unknown } | undefined;
   #service: Promise<string> | undefined;
+  #calling = 0;
+  /** The handlers that wait until others have settled. */
+  #queued: (() => void)[] = [];
   #waiters: (() => void)[] = [];
   /** The steps that are about to record what they found, and when they do at the latest. */
   #group: (() => void)[] = [];
@@ -117,7 +127,7 @@ export class Sweep {
 
   constructor(context: SweepContext) {
     this.#context = context;
-    this.#lease = Math.min(context.access.timeout + LEASE_MARGIN, MAX_DUE_IN);
+    this.#lease = Math.min(context.access.client.timeout + LEASE_MARGIN, MAX_DUE_IN);
   }
 
   async run({ budget, signal, leavesSlowSteps = false }: SweepRules): Promise<SweepResult> {
@@ -165,6 +175,7 @@ export class Sweep {
   /** Ends the checks in flight too. */
   #abort(reason: unknown): void {
     this.#stop.abort(reason);
+    for (const go of this.#queued.splice(0)) go();
     this.#end();
   }
 
@@ -175,7 +186,7 @@ export class Sweep {
   }
 
   async #claimAll(): Promise<void> {
-    const minPage = Math.ceil(this.#context.access.maxConcurrency / 2);
+    const minPage = Math.ceil(this.#maxConcurrency / 2);
     while (!this.#ending.signal.aborted) {
       // The checks in flight decide whether a 403 is about one payment, or about the client.
       const limit = this.#denied > 0 ? 0 : this.#getRoom();
@@ -194,13 +205,15 @@ export class Sweep {
     return this.#tally.read === 0;
   }
 
+  get #maxConcurrency(): number {
+    return this.#context.access.client.polling.maxConcurrency;
+  }
+
   /** Returns how many records can be claimed now: enough for the checks, however many handlers run. */
   #getRoom(): number {
-    const { access, slowSteps } = this.#context;
-    const { maxConcurrency } = access;
     // The next ones are claimed while the last ones are checked.
-    if (slowSteps.size >= MAX_SLOW_HANDLERS || this.#checking > maxConcurrency / 2) return 0;
-    return Math.min(maxConcurrency, maxConcurrency + MAX_HANDLERS - this.#quickSteps.size);
+    const isBusy = this.#checking > this.#maxConcurrency / 2;
+    return isBusy || this.#context.heldKeys.size >= MAX_HELD ? 0 : this.#maxConcurrency;
   }
 
   async #waitUntil(isSo: () => boolean): Promise<void> {
@@ -243,17 +256,14 @@ export class Sweep {
   /** Claims due records and starts a step for each. Returns how many there were. */
   async #claimPage(limit: number): Promise<number> {
     const { access, kind, records, heldKeys } = this.#context;
-    let unreadable: readonly string[] = [];
-    const onUnreadable = (keys: readonly string[]) => {
-      unreadable = keys;
-    };
-    const claim = { kind, limit, lease: this.#lease, onUnreadable };
-    const claimed = await this.#useJournal(() => records.claimDue(claim));
-    // A step in progress makes its record due again when it ends.
-    for (const found of claimed) if (!heldKeys.has(found.key)) this.#startStep(found);
-    for (const key of unreadable)
-      access.report({ type: 'follow_up', result: 'unreadable', idempotencyKey: access.redactId(key) });
-    return claimed.length + unreadable.length;
+    const claimed = await this.#useJournal(() => records.claimDue({ kind, limit, lease: this.#lease }));
+    for (const { key, found } of claimed) {
+      // A step in progress makes its record due again when it ends.
+      if (found && !heldKeys.has(key)) this.#startStep(key, found);
+      const idempotencyKey = access.client.redactReference(parseStoreKey(key)?.id ?? key);
+      if (!found) access.client.report({ type: 'follow_up', result: 'unreadable', idempotencyKey });
+    }
+    return claimed.length;
   }
 
   /** Resolves shortly, for all steps that wait at once; while no check is in flight, now. */
@@ -273,9 +283,9 @@ export class Sweep {
     for (const resolve of group) resolve();
   }
 
-  #startStep(found: FollowUpRecord): void {
+  #startStep(key: string, due: DueRecord): void {
     const { heldKeys, slowSteps } = this.#context;
-    heldKeys.add(found.key);
+    heldKeys.add(key);
     this.#checking += 1;
     let isChecking = true;
     const onChecked = () => {
@@ -289,9 +299,9 @@ export class Sweep {
       slowSteps.add(step);
       this.#onChange();
     };
-    const step = this.#runStep(found, onChecked, onSlow).finally(() => {
+    const step = this.#runStep(due, onChecked, onSlow).finally(() => {
       for (const steps of [this.#steps, this.#quickSteps, slowSteps]) steps.delete(step);
-      heldKeys.delete(found.key);
+      heldKeys.delete(key);
       onChecked();
       this.#onChange();
     });
@@ -300,34 +310,46 @@ export class Sweep {
   }
 
   /** Does what is due for one record. It resolves in every case: one record must not end the others. */
-  async #runStep(found: FollowUpRecord, onChecked: () => void, onSlow: () => void): Promise<void> {
-    const held = new HeldRecord(this.#context.records, found, {
-      duration: this.#lease,
+  async #runStep(due: DueRecord, onChecked: () => void, onSlow: () => void): Promise<void> {
+    const context = (service: string): StepContext => ({
+      ...this.#context,
+      service,
+      lease: this.#lease,
+      stop: this.#stop.signal,
+      sendUntil: this.#ending.signal,
+      tally: this.#tally,
+      onChecked,
+      isDenied: () => this.#isDenied(),
       joinGroup: () => this.#joinGroup(),
+      callHandler: (call, reportSlow) =>
+        this.#callHandler(call, () => {
+          reportSlow();
+          onSlow();
+        }),
     });
     try {
       const service = await this.#getService();
       this.#stop.signal.throwIfAborted();
-      await takeStep(held, {
-        ...this.#context,
-        service,
-        stop: this.#stop.signal,
-        sendUntil: this.#ending.signal,
-        tally: this.#tally,
-        onChecked,
-        isDenied: () => this.#isDenied(),
-        callHandler: (record, call) => this.#callHandler(record, call, onSlow),
-      });
+      await takeStep(due, context(service));
     } catch (error) {
-      await this.#handleError(held, error);
-    } finally {
-      held.release();
+      await this.#handleError(due, context(''), error);
     }
   }
 
-  async #callHandler(held: HeldRecord, call: () => unknown, onSlow: () => void): Promise<void> {
+  /** Calls a handler once fewer than {@link MAX_HANDLERS} others run. */
+  async #callHandler(call: () => unknown, onSlow: () => void): Promise<void> {
+    if (this.#calling >= MAX_HANDLERS) await new Promise<void>((go) => this.#queued.push(go));
+    this.#stop.signal.throwIfAborted();
+    this.#calling += 1;
+    let isCounted = true;
+    const uncount = () => {
+      if (!isCounted) return;
+      isCounted = false;
+      this.#calling -= 1;
+      this.#queued.shift()?.();
+    };
     const timer = setTimeout(() => {
-      report(held, this.#context, { result: 'handler_slow' });
+      uncount();
       onSlow();
     }, SLOW_HANDLER);
     const called = (async () => await call())();
@@ -337,23 +359,25 @@ export class Sweep {
       await called;
     } finally {
       clearTimeout(timer);
+      uncount();
       this.#handlers.delete(settled);
     }
   }
 
-  async #handleError(held: HeldRecord, error: unknown): Promise<void> {
+  async #handleError(due: DueRecord, context: StepContext, error: unknown): Promise<void> {
+    const giveBack = (pause?: number) => postpone(due, context, pause).catch(() => {});
     if (error instanceof JournalError) {
       // What is in flight might still be recorded.
       this.#failure ??= { error };
       this.#end();
     } else if (concernsClient(error)) {
       this.#fail(error);
-      await held.giveBack();
+      await giveBack();
     } else if (this.#ending.signal.aborted) {
-      await held.giveBack();
+      await giveBack();
     } else {
-      report(held, this.#context, { result: 'failed', error: summarizeError(error) });
-      await held.finish(held.followUp, getSlowPause(1, Math.random())).catch(() => {});
+      report(context, due.name, { result: 'failed', error: summarizeError(error) });
+      await giveBack(getPause(1, Math.random()));
     }
   }
 
@@ -363,23 +387,16 @@ export class Sweep {
     return this.#service;
   }
 
-  /** @throws {ConfigurationError} if the client is for another service or mode than the journal. */
   async #resolveService(): Promise<string> {
-    const { access, records } = this.#context;
-    const mode = await access.resolveMode(this.#stop.signal);
-    const service = await digestService(access.baseUrl, mode);
-    if (await this.#useJournal(() => records.isOwnService(service))) return service;
-    throw new ConfigurationError(
-      'The journal has payments of another base URL or mode (test or live) than those of this client. Nothing was ' +
-        'checked. Use the client that made them.',
-      { operation: 'verify' },
-    );
+    const { access } = this.#context;
+    const call = { signal: this.#stop.signal, timeout: access.client.timeout };
+    return (await resolveOrigin(access, call)).service;
   }
 
   async #createResult(): Promise<SweepResult> {
     const { checked, final } = this.#tally;
     const { kind, records } = this.#context;
-    const { due, nextIn } = await this.#useJournal(() => records.countDue({ kind }));
+    const { due, nextIn } = await this.#useJournal(() => records.countDue(kind));
     const wait = due > 0 ? 0 : nextIn;
     return { checked, final, due, nextAt: wait === null ? null : Math.ceil(Date.now() + wait) };
   }

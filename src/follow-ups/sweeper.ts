@@ -5,21 +5,19 @@ import { findReferences } from '../api/find-references.ts';
 import type { PaymentsClient } from '../client.ts';
 import { CLIENT_ACCESS, type ClientAccess } from '../client-access.ts';
 import { ConfigurationError } from '../errors.ts';
-import { getJournalCore } from '../journal/core.ts';
+import { getRecords } from '../journal/create-journal.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { RecordKind } from '../journal/store.ts';
+import { findOwner } from '../journal/references.ts';
+import { getDueAt } from '../ledger/order.ts';
+import { notify } from '../ledger/outcome.ts';
 import { type OptionsShape, optionalSignal, parseOptions } from '../parse-options.ts';
 import { isObject, orUndefined } from '../untrusted.ts';
-import { notifyFollowUps } from './notify.ts';
-import { MAX_PAUSE } from './plan.ts';
 import { runSweeps, Sleeps } from './run.ts';
+import { type SweepContext, summarizeError } from './step.ts';
 import { Sweep, type SweepOptions, type SweepResult, validateSweepOptions } from './sweep.ts';
-import type { SweepHandlers } from './sweep-context.ts';
 
 /** What {@link createSweeper} takes. */
-export interface SweeperOptions extends SweepHandlers {
-  /** Which records it follows. */
-  readonly kind: RecordKind;
+export interface SweeperOptions extends Pick<SweepContext, 'kind' | 'findHandler'> {
   readonly payments: PaymentsClient;
   /** The journal of that client. */
   readonly journal: Journal;
@@ -40,18 +38,18 @@ export interface RunOptions {
 /** @throws {ConfigurationError} if the client or the journal cannot work. */
 export function createSweeper({ payments, journal, ...options }: SweeperOptions): Sweeper {
   const access = readAccess(payments, journal);
-  const records = getJournalCore(journal).followUps;
-  const context = {
+  const context: SweepContext = {
     ...options,
     access,
-    records,
-    heldKeys: new Set<string>(),
-    slowSteps: new Set<Promise<void>>(),
+    records: getRecords(journal),
+    heldKeys: new Set(),
+    slowSteps: new Set(),
+    said: { foreign: false },
   };
   const sleeps = new Sleeps();
   const { calls } = access;
   const notifyOne = async (reference: string) => {
-    const dueIn = await notifyFollowUps(context, reference);
+    const dueIn = await notifyRecord(context, reference);
     if (dueIn !== null) sleeps.wakeIn(dueIn);
   };
   return {
@@ -66,6 +64,33 @@ export function createSweeper({ payments, journal, ...options }: SweeperOptions)
   };
 }
 
+/**
+ * Makes the record of a reference due now. Anyone can send a notification, so it is never believed, and the checks that it
+ * causes are bounded. Returns when the check is due, in milliseconds; `null` if there is none. It never rejects.
+ */
+async function notifyRecord(
+  { access, records, kind }: SweepContext,
+  reference: string,
+): Promise<number | null> {
+  try {
+    const name = await findOwner(records, reference);
+    if (name?.kind !== kind) return null;
+    const { found } = await records.change(
+      name,
+      (before, now) => ({ record: before && notify(before, reference, now) }),
+      { mustCommit: false },
+    );
+    const dueAt = found.record && getDueAt(found.record, records.now);
+    return dueAt === null ? null : Math.max(0, dueAt - records.now);
+  } catch (error) {
+    access.client.report({ type: 'follow_up', result: 'failed', reference, error: summarizeError(error) });
+    return null;
+  }
+}
+
+/** The longest delay of a schedule, in milliseconds: an hour. */
+const MAX_PAUSE = 60 * 60 * 1000;
+
 /** @throws {ConfigurationError} if the client or the journal cannot work. */
 export function readAccess(payments: unknown, journal: Journal): ClientAccess {
   const access: unknown = isObject(payments)
@@ -73,11 +98,11 @@ export function readAccess(payments: unknown, journal: Journal): ClientAccess {
     : undefined;
   if (!isAccess(access))
     throw new ConfigurationError('payments must be a PaymentsClient of the same version of this package.');
-  if (!access.journal)
+  if (!access.client.journal)
     throw new ConfigurationError('The client has no journal, so there is nothing to follow: give it one.');
-  if (access.journal !== journal)
+  if (access.client.journal !== journal)
     throw new ConfigurationError('journal must be the very journal that the client was given.');
-  const { initialDelay, minDelay, maxDelay } = access.rules;
+  const { initialDelay, minDelay, maxDelay } = access.client.polling.rules;
   if (Math.max(initialDelay, minDelay, maxDelay) > MAX_PAUSE)
     throw new ConfigurationError(
       'Follow-ups need polling.initialDelay, minDelay and maxDelay of at most an hour.',

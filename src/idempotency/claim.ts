@@ -1,216 +1,164 @@
-import type { CallsInFlight } from '../calls-in-flight.ts';
-import { JournalError } from '../errors.ts';
-import { JOURNAL_TIMEOUT } from '../journal/call-store.ts';
-import type { Claim, ClaimResult, JournalCore } from '../journal/core.ts';
-import { Lease } from '../journal/lease.ts';
-import type { ChargeIntent, Completion } from '../journal/record.ts';
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
-import {
-  CallerAborted,
-  DeadlineExceeded,
-  elapsedSince,
-  readClocks,
-  sleep,
-  type Timestamp,
-  withTimeout,
-} from '../timing.ts';
-import { type KeyContext, leaseExpiredError } from './key-errors.ts';
+/** A press of "Pay", or a call with a key: the rules decide by the record what is sent, and claim it in the same write. */
 
-/** What a key allows once no other call is charging under it. */
-type ClaimOutcome = Exclude<ClaimResult, { state: 'in_progress' }> | UnreadableRecord;
+import { type CreateOperation, DEFAULT_CURRENCY } from '../api/operations.ts';
+import type { ClientAccess } from '../client-access.ts';
+import { ConfigurationError, JournalError } from '../errors.ts';
+import { resolveApiKey } from '../http/attempt.ts';
+import type { Call } from '../http/call.ts';
+import { REQUEST_ID } from '../http/request-id.ts';
+import type { AttemptFacts } from '../journal/attempt.ts';
+import { getLateResult } from '../journal/call-store.ts';
+import type { RecordName } from '../journal/names.ts';
+import type { Found, Records } from '../journal/records.ts';
+import { complete } from '../ledger/outcome.ts';
+import { type Ask, type Pressed, press } from '../ledger/press.ts';
+import type { LedgerRecord } from '../ledger/record.ts';
+import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
+import { detectMode } from '../normalize-options.ts';
+import type { Mode, PollingRules } from '../options.ts';
+import { CallerAborted, readClocks, type Timestamp, withDeadline } from '../timing.ts';
+import { createFingerprint, digestService } from './fingerprint.ts';
 
-/** The journal has a record of the key that cannot be read: a charge might exist. */
-interface UnreadableRecord {
-  readonly state: 'unreadable';
-  readonly why: string;
-  readonly cause: Error | undefined;
+/** What is read of a request that creates a transaction. */
+export interface CreateRequest {
+  readonly amount: number;
+  readonly currency?: string | undefined;
+  readonly customer_email: string;
+  readonly phone?: string | undefined;
+  readonly network?: string | undefined;
 }
 
-export interface AcquiredClaim {
-  readonly outcome: ClaimOutcome;
-  /** Read before the journal wrote the claim, so the lease is never taken for longer than it is. */
+/** A validated call that creates a transaction, and the record that it is claimed in. */
+export interface KeyedCall<Input, Request extends CreateRequest, Result> {
+  readonly name: RecordName;
+  readonly operation: CreateOperation<Input, Request, Result>;
+  readonly call: Call<Input, Request, Result>;
+  /** A digest of the customer's number. */
+  readonly phone?: string | undefined;
+}
+
+/** The API key that a call begins with, and the service and mode that it is for. */
+export interface Origin {
+  readonly apiKey: string;
+  readonly mode: Mode;
+  /** A digest of base URL and mode. */
+  readonly service: string;
+}
+
+/** A record belongs to one mode, and only the API key shows the mode. */
+export async function resolveOrigin(
+  { client }: ClientAccess,
+  call: { readonly signal: AbortSignal | undefined; readonly timeout: number },
+  operation: 'verify' | 'initialize' | 'chargeMobileMoney' = 'verify',
+): Promise<Origin> {
+  const apiKey = await resolveApiKey(client, operation, call);
+  const mode = detectMode(apiKey);
+  return { apiKey, mode, service: await digestService(client.baseUrl, mode) };
+}
+
+/** @throws {ConfigurationError} if a record belongs to another service or mode */
+export function assertService(record: LedgerRecord | null, service: string): void {
+  if (record === null || record.service === service) return;
+  throw new ConfigurationError(
+    'The journal has this order or key of another base URL or mode (test or live) than this client. Nothing was read, sent ' +
+      'or changed. Use the client that made it.',
+  );
+}
+
+/** Returns what a call asks for. Each attempt has an id of its own, and so has its first request. */
+export async function createAsk<Input, Request extends CreateRequest, Result>(
+  { client, requestIds }: ClientAccess,
+  { name, operation, call, phone }: KeyedCall<Input, Request, Result>,
+  redactId: (id: string) => string,
+): Promise<{ readonly ask: Ask; readonly requestId: string }> {
+  if (operation.name === 'verify') throw new ConfigurationError('A read needs no idempotencyKey.');
+  const { amount, currency = DEFAULT_CURRENCY, network } = call.request;
+  const ownId = call.headers[REQUEST_ID];
+  const requestId = ownId ?? requestIds.create();
+  const ask: Ask = {
+    operation: operation.name,
+    amount: amount.toFixed(2),
+    currency,
+    network,
+    phone,
+    fingerprint: await createFingerprint(name, operation.name, call.fields, currency),
+    attempt: crypto.randomUUID(),
+    requestId: ownId === undefined ? requestId : redactId(ownId),
+    ...pickSchedule(client.polling.rules),
+  };
+  return { ask, requestId };
+}
+
+function pickSchedule(rules: PollingRules): Pick<Ask, 'schedule' | 'finalStatuses'> {
+  const { initialDelay, minDelay, maxDelay, timeout, finalStatuses } = rules;
+  const schedule = { initialDelay, minDelay, maxDelay, ...(Number.isFinite(timeout) && { timeout }) };
+  return { schedule, finalStatuses: [...finalStatuses] };
+}
+
+/** What a press has found, or claimed. */
+export interface Decided extends Pressed {
+  readonly found: Found;
+  /** Read before the record was written, so that the lease is never taken for longer than it is. */
   readonly requestedAt: Timestamp;
-  /** Whether another call was charging under the key. */
-  readonly hasWaited: boolean;
 }
 
-/** Delays between two claims while another call is charging under the key, in milliseconds. */
-const MIN_POLL_DELAY = 25;
-const MAX_POLL_DELAY = 500;
-
-/**
- * Claims the key, or returns why it must not be claimed. While another call is charging under the key, its end is waited
- * for: until the journal, or this process's own clock, shows no heartbeat for a whole lease.
- */
-export async function acquireClaim(
-  journal: JournalCore,
-  key: string,
-  intent: ChargeIntent,
-  { onWaiting, ...how }: ClaimOptions & { onWaiting: () => void },
-): Promise<AcquiredClaim> {
-  const { signal } = how;
-  let other: { version: string; since: Timestamp } | undefined;
-  for (let delay = MIN_POLL_DELAY; ; delay = Math.min(delay * 1.5, MAX_POLL_DELAY)) {
-    signal.throwIfAborted();
-    const requestedAt = readClocks();
-    const outcome = await tryClaim(journal, key, intent, how);
-    if (outcome.state !== 'in_progress') return { outcome, requestedAt, hasWaited: other !== undefined };
-
-    if (!other) onWaiting();
-    if (other?.version !== outcome.version) other = { version: outcome.version, since: requestedAt };
-    // The journal's clock might stand still, or have been set back.
-    else if (elapsedSince(other.since) > journal.lease)
-      return { outcome: { state: 'unknown', reference: undefined }, requestedAt, hasWaited: true };
-    await sleep(delay, signal);
-  }
-}
-
-interface ClaimOptions {
-  readonly context: KeyContext;
-  readonly signal: AbortSignal;
-  readonly calls: CallsInFlight;
+interface Pressing {
+  readonly records: Records;
+  readonly access: ClientAccess;
+  /** When the press began. */
+  readonly since: Timestamp;
+  readonly startAnother: boolean;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** How long the journal is waited for after the caller's abort, in milliseconds, so that a claim can still be released. */
 const ABORT_GRACE = 1_000;
 
-/** Claims once. A claim that is written too late for the caller is released. */
-async function tryClaim(
-  journal: JournalCore,
-  key: string,
-  intent: ChargeIntent,
-  { context, signal, calls }: ClaimOptions,
-): Promise<ClaimResult | UnreadableRecord> {
-  const claiming = readClaimResult(context, async () => journal.claim(key, intent));
+/**
+ * Decides what a press does, and claims the payment that it begins. It rejects with the signal's own reason: a claim that is
+ * written too late for the caller is released.
+ *
+ * @throws {ConfigurationError} if the record belongs to another service or mode.
+ * @throws {JournalError} if the journal fails. Nothing was sent.
+ */
+export async function decide(
+  { records, access, since, startAnother, signal }: Pressing,
+  facts: AttemptFacts,
+  known: Found | undefined,
+): Promise<Decided> {
+  const { name, owner, ask } = facts;
+  const requestedAt = readClocks();
+  const deciding = records.change(
+    name,
+    (before, now) => {
+      assertService(before, owner.service);
+      const began = now - (performance.now() - since.monotonic);
+      return press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
+    },
+    { known },
+  );
   try {
-    return await withTimeout(JOURNAL_TIMEOUT, signal, () => claiming);
+    const decided = await withDeadline(MAX_TIMEOUT_MS, signal, () => deciding);
+    return { ...decided, requestedAt };
   } catch (error) {
-    if (!(error instanceof CallerAborted || error instanceof DeadlineExceeded)) throw error;
+    const isAborted = error instanceof CallerAborted;
+    if (!isAborted && !(error instanceof JournalError)) throw error;
     // The call ends before this does, and a client that is closed waits for it.
-    const releasing = calls.track(() => releaseLateClaim(journal, claiming), context.operation, key);
-    if (error instanceof DeadlineExceeded) {
-      const { operation } = context;
-      const message = `${operation}: The journal did not respond within ${JOURNAL_TIMEOUT} ms. Nothing was sent.`;
-      throw new JournalError(message, { operation, retryable: true });
-    }
-    await withTimeout(ABORT_GRACE, undefined, () => releasing).catch(() => {});
+    const releasing = access.calls.track(() => release(records, facts, deciding), ask.operation, name.id);
+    if (!isAborted) throw error;
+    await withDeadline(ABORT_GRACE, undefined, () => releasing).catch(() => {});
     throw error.reason;
   }
 }
 
-/**
- * Completes a claim under which nothing was sent, nor will be. A crash before that leaves `begun`: the key stays
- * unresolved although there is no charge.
- */
-async function releaseLateClaim(
-  journal: JournalCore,
-  claiming: Promise<ClaimResult | UnreadableRecord>,
-): Promise<void> {
+/** Records that nothing was sent under a claim, nor will be. A crash before that leaves it unresolved, although there is no charge. */
+async function release(records: Records, facts: AttemptFacts, deciding: Promise<unknown>): Promise<void> {
+  const { name, owner, ask } = facts;
   try {
-    const late = await claiming;
-    if (late.state === 'claimed') await journal.complete(late.claim, { state: 'not_sent' });
+    await deciding.catch((error: unknown) => getLateResult(error));
+    await records.change(name, (before, now) => {
+      const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
+      return { record };
+    });
   } catch {}
-}
-
-/** @throws {JournalError} whatever else the journal throws: nothing is sent if it cannot be recorded. */
-async function readClaimResult(
-  context: KeyContext,
-  claim: () => Promise<ClaimResult>,
-): Promise<ClaimResult | UnreadableRecord> {
-  try {
-    return await claim();
-  } catch (error) {
-    if (error instanceof JournalError && error.outcome === 'unknown')
-      return { state: 'unreadable', why: messageOf(error), cause: causeOf(error) };
-    throw toJournalError(context, error);
-  }
-}
-
-function toJournalError({ operation, quotedKey }: KeyContext, error: unknown): JournalError {
-  const isOwn = error instanceof JournalError;
-  const message = isOwn ? messageOf(error) : 'The journal failed.';
-  return new JournalError(`${operation}, idempotencyKey ${quotedKey}: ${message} Nothing was sent.`, {
-    operation,
-    retryable: isOwn ? error.retryable : true,
-    cause: isOwn ? causeOf(error) : sanitizeError(error, redactUnknownSecrets),
-  });
-}
-
-const messageOf = ({ message }: JournalError) => message.replace(/ Nothing was sent\.$/, '');
-
-const causeOf = ({ cause }: JournalError) =>
-  cause === undefined ? undefined : sanitizeError(cause, redactUnknownSecrets);
-
-/**
- * A claim while its request is in flight. Once a whole lease has passed without a renewal, a person might have resolved the
- * key: nothing more is sent under it.
- */
-export class ClaimLease {
-  readonly #journal: JournalCore;
-  readonly #lease: Lease<Claim>;
-  readonly #over = new AbortController();
-
-  /** `requestedAt`: read before the claim was written. */
-  constructor(journal: JournalCore, claim: Claim, requestedAt: Timestamp) {
-    this.#journal = journal;
-    const renew = (held: Claim) => journal.renew(held);
-    const onOver = () => this.#over.abort();
-    this.#lease = new Lease(claim, { duration: journal.lease, requestedAt, renew, onOver });
-  }
-
-  /** Aborted once the lease is over, as soon as a timer can tell. {@link isHeld} tells it at any time. */
-  get over(): AbortSignal {
-    return this.#over.signal;
-  }
-
-  get isHeld(): boolean {
-    return this.#lease.isHeld;
-  }
-
-  /**
-   * Records that a retry is about to be sent, with the id of its request.
-   *
-   * @throws {JournalError} if the lease has expired, or if it cannot be recorded: nothing is sent then.
-   */
-  async recordAttempt(requestId: string, context: KeyContext): Promise<void> {
-    this.assertHeld(context);
-    try {
-      await this.#lease.write((claim) => {
-        // The lease might have expired while a renewal in flight was waited for.
-        this.assertHeld(context);
-        return this.#journal.renew(claim, requestId);
-      });
-    } catch (error) {
-      this.assertHeld(context);
-      throw toJournalError(context, error);
-    }
-    this.assertHeld(context);
-  }
-
-  /** @throws {JournalError} if the lease expired or the claim was lost. */
-  assertHeld(context: KeyContext): void {
-    if (!this.isHeld) throw leaseExpiredError(context);
-  }
-
-  /**
-   * Records the outcome. `lost`: the key was resolved meanwhile. `failed`: the journal could not record it in time. If nothing
-   * was sent, it is waited for only shortly after the caller's abort.
-   */
-  async complete(completion: Completion, signal?: AbortSignal): Promise<'recorded' | 'lost' | 'failed'> {
-    this.#lease.release();
-    const record = async (claim: Claim) => ((await this.#journal.complete(claim, completion)) ? claim : null);
-    const recording = this.#lease.writeWithRetries(record);
-    const recorded = () => recording;
-    const end = completion.state === 'not_sent' ? signal : undefined;
-    try {
-      const isRecorded = await withTimeout(JOURNAL_TIMEOUT, end, recorded).catch((error: unknown) => {
-        if (error instanceof CallerAborted) return withTimeout(ABORT_GRACE, undefined, recorded);
-        throw error;
-      });
-      return isRecorded ? 'recorded' : 'lost';
-    } catch {
-      return 'failed';
-    }
-  }
 }

@@ -1,9 +1,7 @@
-import type { CreateOperation, OperationName } from '../api/operations.ts';
-import { DEFAULT_CURRENCY } from '../api/operations.ts';
+import type { OperationName } from '../api/operations.ts';
 import { createDigest } from '../digest.ts';
 import { ConfigurationError, InvalidInputError } from '../errors.ts';
-import type { Call } from '../http/call.ts';
-import type { ChargeIntent, OrderMark } from '../journal/record.ts';
+import type { RecordName } from '../journal/names.ts';
 import type { Mode } from '../options.ts';
 import { isRecord } from '../untrusted.ts';
 
@@ -16,21 +14,6 @@ export interface CreateRequest {
   readonly network?: string | undefined;
 }
 
-/** A validated call, and the key that it is recorded under. */
-export interface KeyedCall<Input, Request extends CreateRequest, Result> {
-  /** As the caller gave it. */
-  readonly idempotencyKey: string;
-  /** If the payment is one of an order. */
-  readonly order: OrderMark | undefined;
-  /**
-   * Runs once the key is claimed, with the number of calls under it, and before anything is sent. If it rejects, nothing is
-   * sent, and the key is free again.
-   */
-  readonly confirm?: ((attempts: number) => Promise<void>) | undefined;
-  readonly operation: CreateOperation<Input, Request, Result>;
-  readonly call: Call<Input, Request, Result>;
-}
-
 /** @throws {ConfigurationError} if the key is not text, or text that a database could not keep. */
 export function validateIdempotencyKey(key: unknown, operation: OperationName): void {
   if (typeof key === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(key)) return;
@@ -40,32 +23,16 @@ export function validateIdempotencyKey(key: unknown, operation: OperationName): 
   );
 }
 
-/**
- * Returns what the journal records before the request is sent. Its fingerprint recognises the same input again, and does
- * not reveal it.
- */
-export async function createIntent<Input, Request extends CreateRequest, Result>(
-  { idempotencyKey, order, operation, call }: KeyedCall<Input, Request, Result>,
-  service: string,
-  requestId: string,
-): Promise<ChargeIntent> {
-  if (operation.name === 'verify') throw new ConfigurationError('A read needs no idempotencyKey.');
-  const { amount, currency = DEFAULT_CURRENCY, network } = call.request;
-  const sent = { ...call.fields, currency };
-  return {
-    operation: operation.name,
-    service,
-    // The key is the salt: equal inputs under two keys have different fingerprints.
-    fingerprint: await createDigest(
-      'SHA-256',
-      canonicalJson(operation.name, [idempotencyKey, operation.name, sent]),
-    ),
-    amount: amount.toFixed(2),
-    currency,
-    network,
-    order,
-    requestId,
-  };
+/** Returns a digest that recognises the same input under the same name again, and does not reveal it. */
+export async function createFingerprint(
+  { kind, id }: RecordName,
+  operation: OperationName,
+  fields: object | undefined,
+  currency: string,
+): Promise<string> {
+  // The name is the salt: equal inputs under two names have different fingerprints.
+  const input = [kind, id, operation, { ...fields, currency }];
+  return await createDigest('SHA-256', canonicalJson(operation, input));
 }
 
 /**

@@ -7,10 +7,9 @@ import {
   OutcomeUnknownError,
   quoteKey,
 } from '../errors.ts';
-import type { ClaimResult } from '../journal/core.ts';
-import type { Mode } from '../options.ts';
-import { createRedact, type Redact } from '../redact.ts';
-import type { CreateRequest, KeyedCall } from './fingerprint.ts';
+import { createRedact, type Redact, redactUnknownSecrets } from '../redact.ts';
+import { sanitizeError } from '../sanitize-error.ts';
+import type { CreateRequest, KeyedCall } from './claim.ts';
 
 /** The call that an error or event is about, with its key redacted when that is needed. */
 export interface KeyContext {
@@ -25,7 +24,8 @@ export interface KeyContext {
 
 /** Redacts what this call was given: the API key, the customer's phone and email. */
 export function createKeyContext<Input, Request extends CreateRequest, Result>(
-  { idempotencyKey, operation, call }: KeyedCall<Input, Request, Result>,
+  idempotencyKey: string,
+  { operation, call }: KeyedCall<Input, Request, Result>,
   redactApiKey: (id: string) => string,
 ): KeyContext {
   let redact: Redact | undefined;
@@ -57,11 +57,11 @@ export function unresolvedKeyError(context: KeyContext, reference?: string): Out
 /** The record of the key cannot be read, so this process cannot resolve the key either. */
 export function unreadableRecordError(
   { operation, redactedKey, quotedKey }: KeyContext,
-  why: string,
-  cause: Error | undefined,
+  error: JournalError,
 ): OutcomeUnknownError {
+  const cause = error.cause === undefined ? undefined : sanitizeError(error.cause, redactUnknownSecrets);
   return new OutcomeUnknownError(
-    `${operation}, idempotencyKey ${quotedKey}: ${why} Nothing was sent. An earlier call ${mightHave(operation)}: find ` +
+    `${operation}, idempotencyKey ${quotedKey}: ${messageOf(error)} Nothing was sent. An earlier call ${mightHave(operation)}: find ` +
       'it at the service.',
     { operation, cause, idempotencyKey: redactedKey },
   );
@@ -97,9 +97,6 @@ export function closedKeyError(context: KeyContext, reference: string | undefine
   return unknownOutcomeError(context, message, reference);
 }
 
-/** The `error.code` of a key that is unknown because the service returned the transaction of another key. */
-export const SHARED_REFERENCE = 'shared_reference';
-
 /** The service returned the transaction of another key. */
 export function sharedReferenceError(context: KeyContext, reference: string): OutcomeUnknownError {
   const message =
@@ -120,7 +117,10 @@ export function resolvedMeanwhileError(context: KeyContext, reference: string): 
 }
 
 /** What the journal says of a key that was used with other input. */
-type UsedKey = Extract<ClaimResult, { state: 'conflict' }>['found'];
+interface UsedKey {
+  readonly state: 'completed' | 'in_progress' | 'unknown' | 'closed';
+  readonly reference: string | undefined;
+}
 
 /** The key was used with other input, and a charge of that call might exist. */
 export function conflictError(context: KeyContext, found: UsedKey): IdempotencyConflictError {
@@ -153,31 +153,6 @@ function describeConflict(
   }
 }
 
-/** The journal belongs to another base URL or mode: `isOtherMode` if only the mode differs. */
-export function otherServiceError(
-  { operation }: KeyContext,
-  mode: Mode,
-  isOtherMode: boolean,
-): ConfigurationError {
-  const keys =
-    mode === 'test' ? 'keys other than sk_test_…, and this is a test key' : 'test keys, and this is none';
-  const owner = isOtherMode ? keys : 'another base URL or mode than that of this client';
-  return new ConfigurationError(
-    `${operation}: the journal belongs to ${owner}. Nothing was sent. Give each service and mode a journal of its own ` +
-      '(table, file or prefix).',
-    { operation },
-  );
-}
-
-/** The key has a record of the other kind: a payment of an order is never charged as a plain key, nor the other way round. */
-export function otherOwnerError({ operation, quotedKey }: KeyContext): ConfigurationError {
-  return new ConfigurationError(
-    `${operation}: key ${quotedKey} is a payment of an order. Nothing was sent. Charge it with createOrderPayments, or use ` +
-      'another key.',
-    { operation },
-  );
-}
-
 /** A charge of one mode must not be recorded in the journal of the other. */
 export function modeChangedError({ operation, quotedKey }: KeyContext): ConfigurationError {
   return new ConfigurationError(
@@ -195,3 +170,17 @@ export function leaseExpiredError({ operation }: KeyContext): JournalError {
     { operation, retryable: true },
   );
 }
+
+/** @returns the error of a journal, as that of a call under which nothing was sent. */
+export function notSentError({ operation, quotedKey }: KeyContext, error: unknown): JournalError {
+  const isOwn = error instanceof JournalError;
+  const message = isOwn ? messageOf(error) : 'The journal failed.';
+  const cause = isOwn ? error.cause : error;
+  return new JournalError(`${operation}, idempotencyKey ${quotedKey}: ${message} Nothing was sent.`, {
+    operation,
+    retryable: isOwn ? error.retryable : true,
+    cause: cause === undefined ? undefined : sanitizeError(cause, redactUnknownSecrets),
+  });
+}
+
+const messageOf = ({ message }: JournalError) => message.replace(/ Nothing was sent\.$/, '');

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CLIENT_ACCESS } from '../client-access.ts';
-import { getJournalCore } from '../journal/core.ts';
+import { getRecords } from '../journal/create-journal.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import type { ResolutionNote } from '../journal/resolution.ts';
 import { isObject, orUndefined } from '../untrusted.ts';
@@ -137,7 +137,7 @@ function isJournal(value: unknown): value is Config['journal'] {
   return readStore(value) !== undefined;
 }
 
-const readStore = (journal: unknown) => orUndefined(() => getJournalCore(journal).store);
+const readStore = (journal: unknown) => orUndefined(() => getRecords(journal).store);
 
 /** Returns a property of what others made. A getter can throw. */
 function readProperty(owner: unknown, name: string | symbol): unknown {

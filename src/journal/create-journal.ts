@@ -1,33 +1,15 @@
 import * as z from 'zod/mini';
 import { ConfigurationError } from '../errors.ts';
+import type { Report } from '../events.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { optionalNumber, parseOptions, unchecked } from '../parse-options.ts';
-import { getLateResult } from './call-store.ts';
-import {
-  createRecords,
-  newVersion,
-  ownerOf,
-  type Records,
-  retryCas,
-  type VersionedRecord,
-} from './compare-and-swap.ts';
-import { type Claim, type ClaimResult, JOURNAL_CORE, type JournalCore } from './core.ts';
-import { createFollowUpRecords } from './follow-up-records.ts';
+import { isObject } from '../untrusted.ts';
 import type { Journal, JournalWarning } from './journal.ts';
-import { countEntries, listEntries, toEntry } from './list.ts';
+import { countRecords, listAttention, listEntries, readEntry } from './list.ts';
 import { pruneRecords } from './prune.ts';
-import {
-  addRequest,
-  type ChargeIntent,
-  type Completion,
-  type JournalRecord,
-  type KeyHistory,
-  type OrderMark,
-  referenceOf,
-} from './record.ts';
-import { resolveKey } from './resolve-key.ts';
-import { createServiceGuard } from './service-guard.ts';
-import { type JournalStore, MAX_DUE_IN } from './store.ts';
+import { Records } from './records.ts';
+import { resolveKey } from './resolve.ts';
+import type { JournalStore } from './store.ts';
 
 /** What every journal takes. */
 export interface JournalOptions {
@@ -58,152 +40,74 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
 export function buildJournal(
   store: JournalStore,
   options: JournalOptions,
-  warnings?: () => Promise<readonly JournalWarning[]>,
+  readWarnings?: () => Promise<readonly JournalWarning[]>,
 ): Journal {
   const { lease = 10_000 } = assertOptions(options);
   if (typeof store?.read !== 'function' || typeof store.write !== 'function')
     throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
-  const records = createRecords(store, lease);
-  const core = createCore(records, lease, warnings);
+  const records = new Records(store, lease);
   const journal: Journal = {
-    read: core.read,
+    read: (key) => readEntry(records, key),
     list: (query = {}) => listEntries(records, query),
-    count: () => countEntries(records),
-    resolve: (key, resolution, note) => resolveKey(records, key, resolution, note),
+    listAttention: (query = {}) => listAttention(records, query),
+    count: () => countRecords(records),
+    resolve: async (key, resolution, note) => {
+      await resolveKey(records, key, resolution, note);
+    },
     prune: (options) => pruneRecords(records, options),
   };
+  const core: JournalCore = { version: 1, records, readWarnings };
   // Not enumerable: a copy of a journal is none.
   return Object.defineProperty(journal, JOURNAL_CORE, { value: core });
 }
 
-function createCore(records: Records, lease: number, warnings: JournalCore['warnings']): JournalCore {
-  const { store } = records;
-  const resolveService = createServiceGuard(store);
-  // A follow-up then looks at the key, and finds that its lease has not expired.
-  const unresolvedIn = Math.min(lease, MAX_DUE_IN);
+/** The same symbol in an ES module and in CommonJS: one application can load both. */
+const JOURNAL_CORE: unique symbol = Symbol.for('payment-collection-client.journal');
 
-  return {
-    version: 1,
-    lease,
-    store,
-    followUps: createFollowUpRecords(records, resolveService),
-    warnings,
-
-    async claim(key, intent) {
-      const service = await resolveService(intent.service);
-      if (service !== intent.service) return { state: 'other_service', service };
-      const owner = crypto.randomUUID();
-      let expected: string | null = null;
-      let history = nextHistory(intent, undefined);
-      return retryCas<ClaimResult>(async () => {
-        const version = newVersion(owner);
-        const claimed = { state: 'claimed', claim: { key, version, intent, history } } as const;
-        const write = { expected, version, mustCommit: true, dueIn: unresolvedIn };
-        const isWritten = await records.write(key, begunRecord(claimed.claim), write).catch((error) => {
-          // The call does not wait for one that hangs, and releases it if it is written after all.
-          return getLateResult(error) ?? Promise.reject(error);
-        });
-        if (isWritten === true) return claimed;
-        const found = await records.read(key);
-        // A driver that reconnected might have written twice, and returned the result of the second write only.
-        if (found?.version === version) return claimed;
-        expected = found?.version ?? null;
-        history = nextHistory(intent, found?.record);
-        return found ? claimResultFor(found, intent, records.isInProgress(found)) : undefined;
-      });
-    },
-
-    async renew(claim, requestId) {
-      const history = requestId === undefined ? claim.history : addRequest(claim.history, requestId);
-      const renewed = { ...claim, history };
-      const version = await updateOwned(records, renewed, begunRecord(renewed), unresolvedIn);
-      return version === null ? null : { ...renewed, version };
-    },
-
-    async complete(claim, completion) {
-      const { record, dueIn } = completedRecord(claim, completion);
-      return (await updateOwned(records, claim, record, dueIn)) !== null;
-    },
-
-    async read(key) {
-      const found = await records.read(key);
-      return found && toEntry(key, found, records.isInProgress(found));
-    },
-  };
+/** What the package itself uses of a journal. Merchants see the methods of `Journal` only. */
+interface JournalCore {
+  /** Of this interface: another version of the package refuses it. */
+  readonly version: 1;
+  readonly records: Records;
+  /** Returns the settings of the database with which a record could be lost. */
+  readonly readWarnings: (() => Promise<readonly JournalWarning[]>) | undefined;
 }
+
+const isCore = (value: unknown): value is JournalCore =>
+  isObject(value) && 'version' in value && value.version === 1;
+
+function getCore(journal: unknown): JournalCore {
+  const core: unknown =
+    isObject(journal) && Object.hasOwn(journal, JOURNAL_CORE)
+      ? Reflect.get(journal, JOURNAL_CORE)
+      : undefined;
+  if (isCore(core)) return core;
+  const problem = isObject(core)
+    ? 'The journal is of another version of this package: use one version for client and journal.'
+    : 'journal must be a journal of this package, such as postgresJournal(pool), or createJournal(store) on a store of ' +
+      'your own. It cannot be wrapped or copied.';
+  throw new ConfigurationError(problem);
+}
+
+/** @throws {ConfigurationError} if it is not a journal that this version of the package made. */
+export const getRecords = (journal: unknown): Records => getCore(journal).records;
+
+const checked = new WeakSet<JournalCore>();
 
 /**
- * Writes the record of a claim. Returns its version, or `null` if the claim was lost. If the result of an own write was
- * lost, the claim still holds; a write of another owner ends it.
+ * Reports the settings with which a journal could lose records, once for each journal. It runs in the background: no
+ * charge waits for it, and none fails because of it.
  */
-function updateOwned(
-  records: Records,
-  { key, version: claimed }: Claim,
-  record: JournalRecord,
-  dueIn: number | null,
-): Promise<string | null> {
-  const owner = ownerOf(claimed);
-  let expected = claimed;
-  return retryCas(async () => {
-    const version = newVersion(owner);
-    if (await records.write(key, record, { expected, version, mustCommit: true, dueIn })) return version;
-    const found = await records.read(key);
-    if (!found || ownerOf(found.version) !== owner) return null;
-    const { state } = found.record;
-    if (found.version === version || (state !== 'begun' && state === record.state)) return found.version;
-    if (state !== 'begun') return null;
-    // A follow-up has reported that the lease had expired. This process is still there.
-    expected = found.version;
-    return undefined;
-  });
-}
-
-/** Returns the history of a key that a call is about to be sent under. */
-function nextHistory({ requestId }: ChargeIntent, before: KeyHistory | undefined): KeyHistory {
-  const { attempts = 0, requestIds = [], resolutions = [] } = before ?? {};
-  return addRequest({ createdAt: Date.now(), attempts, requestIds, resolutions }, requestId);
-}
-
-function begunRecord({ intent: { requestId: _, ...intent }, history }: Claim): JournalRecord {
-  return { format: 2, ...intent, ...history, state: 'begun' };
-}
-
-/** Returns the record of a claim's outcome, and when its follow-up begins. */
-function completedRecord(
-  claim: Claim,
-  completion: Completion,
-): { record: JournalRecord; dueIn: number | null } {
-  const { state: _, ...base } = begunRecord(claim);
-  if (completion.state !== 'completed')
-    return { record: { ...base, ...completion }, dueIn: completion.state === 'unknown' ? 0 : null };
-  const { state, result, firstCheckIn = 0 } = completion;
-  const delay = base.createdAt + firstCheckIn - Date.now();
-  // A clock that was set back must not make it later.
-  return {
-    record: { ...base, state, result },
-    dueIn: Math.max(0, Math.min(delay, firstCheckIn, MAX_DUE_IN)),
-  };
-}
-
-const isSameOrder = (one: OrderMark | undefined, other: OrderMark | undefined) =>
-  one?.id === other?.id && one?.number === other?.number;
-
-/** Returns what the record of a key means for an intent; `undefined` if the key can be claimed. */
-function claimResultFor(
-  { record, version }: VersionedRecord,
-  intent: ChargeIntent,
-  isInProgress: boolean,
-): ClaimResult | undefined {
-  if (!isSameOrder(record.order, intent.order)) return { state: 'other_owner', order: record.order };
-  const { state } = record;
-  if (state === 'not_sent' || state === 'rejected' || state === 'not_charged') return undefined;
-  const reference = referenceOf(record);
-  const known = state !== 'begun' ? state : isInProgress ? 'in_progress' : 'unknown';
-  if (record.fingerprint !== intent.fingerprint)
-    return { state: 'conflict', found: { state: known, reference } };
-  if (state === 'completed') return { state, result: record.result };
-  if (known === 'in_progress') return { state: known, version };
-  return { state: state === 'closed' ? state : 'unknown', reference };
+export function reportWarnings(journal: unknown, report: Report): void {
+  const core = getCore(journal);
+  if (!core.readWarnings || checked.has(core)) return;
+  checked.add(core);
+  core.readWarnings().then(
+    (warnings) => {
+      for (const warning of warnings) report({ type: 'journal_warning', ...warning });
+    },
+    () => {},
+  );
 }
 
 const lease = /* @__PURE__ */ optionalNumber(

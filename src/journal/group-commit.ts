@@ -71,5 +71,5 @@ async function writeAgain(store: JournalStore, write: RecordWrite, groupError?: 
     // A transaction of the merchant failed as a whole with the group, and the merchant needs the error that it failed with.
     throw write.change.mustCommit ? error : (groupError ?? error);
   });
-  return written || (await store.read(write.key))?.version === write.change.version;
+  return written || (await store.read(write.key)).record?.version === write.change.version;
 }

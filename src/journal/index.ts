@@ -5,9 +5,14 @@
  * @module payment-collection-client/journal
  */
 
+export type { AttentionReason } from '../ledger/order.ts';
+export type { RecordedError, RecordedResolution } from '../ledger/record.ts';
 export { createJournal, type JournalOptions } from './create-journal.ts';
 export type {
+  AttentionItem,
+  AttentionQuery,
   Journal,
+  JournalCount,
   JournalEntry,
   JournalQuery,
   JournalState,
@@ -15,12 +20,6 @@ export type {
   PruneOptions,
 } from './journal.ts';
 export { type MemoryJournalOptions, memoryJournal, memoryStore } from './memory.ts';
-export type {
-  FollowUp,
-  KeyHistory,
-  RecordedError,
-  RecordedResolution,
-} from './record.ts';
 export type { Resolution, ResolutionNote } from './resolution.ts';
 export {
   type JournalStore,
@@ -32,4 +31,5 @@ export {
   type RecordKind,
   type RecordWrite,
   type StoredRecord,
+  type StoreRead,
 } from './store.ts';

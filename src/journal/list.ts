@@ -1,132 +1,118 @@
 import * as z from 'zod/mini';
-import { ConfigurationError, JournalError } from '../errors.ts';
+import { JournalError } from '../errors.ts';
+import { listAttention as concludeAttention } from '../ledger/order.ts';
+import { isSending, isUnresolved, referenceOf, seenOf } from '../ledger/payment.ts';
+import type { LedgerRecord, Payment } from '../ledger/record.ts';
 import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '../parse-options.ts';
 import { redactReference } from '../redact.ts';
-import { callStore } from './call-store.ts';
-import { parseStored, type Records, type VersionedRecord } from './compare-and-swap.ts';
-import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
-import { referenceOf } from './record.ts';
-import type { JournalStore, ListedRecord, ListQuery } from './store.ts';
+import { stringField } from '../untrusted.ts';
+import { findPayment } from './find-payment.ts';
+import {
+  type AttentionItem,
+  type AttentionQuery,
+  type JournalCount,
+  type JournalEntry,
+  type JournalQuery,
+  type JournalState,
+  journalStates,
+} from './journal.ts';
+import { namePayment, parseStoreKey, type RecordName } from './names.ts';
+import type { ListedFound, Records } from './records.ts';
+import { findOwner } from './references.ts';
 
-const STATES = ['begun', 'completed', 'not_sent', 'rejected', 'unknown', 'not_charged', 'closed'] as const;
+/** Returns what is recorded of a payment. */
+export async function readEntry(records: Records, key: string): Promise<JournalEntry | null> {
+  const named = await findPayment(records, key);
+  const { record } = named?.found ?? {};
+  if (!named || !record || named.number === undefined) return null;
+  return toEntry(named.name, record, named.number, records.now);
+}
+
+const limit = /* @__PURE__ */ optionalNumber(
+  (value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 0),
+  'limit must be a whole number.',
+);
 
 const querySchema = /* @__PURE__ */ (() =>
   z.strictObject({
     state: optionalValue<JournalState>(
-      (value) => STATES.some((state) => state === value),
-      `state must be one of ${STATES.join(', ')}.`,
+      (value) => journalStates.some((state) => state === value),
+      `state must be one of ${journalStates.join(', ')}.`,
     ),
     reference: optionalValue<string>((value) => typeof value === 'string', 'reference must be text.'),
-    limit: optionalNumber(
-      (limit) => limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit >= 0),
-      'limit must be a whole number.',
-    ),
+    limit,
   } satisfies OptionsShape<JournalQuery>))();
-
-/** How many records are read at once. */
-const PAGE_SIZE = 100;
 
 /** Yields the entries that a query asks for, oldest first. */
 export async function* listEntries(
   records: Records,
   query: JournalQuery,
 ): AsyncGenerator<JournalEntry, void, void> {
-  const {
-    state,
-    reference,
-    limit = Number.POSITIVE_INFINITY,
-  } = parseOptions(querySchema, query, {
+  const parsed = parseOptions(querySchema, query, {
     notAnObject: "list takes an object, such as { state: 'unknown' }.",
   });
-  if (limit === 0) return;
-  const unreadable: string[] = [];
-  let yielded = 0;
-  for await (const stored of listStored(records.store, state, reference)) {
-    const entry = parseEntry(records, stored);
-    if (!entry) unreadable.push(stored.key);
-    else if (matchesQuery(entry, state, reference)) {
-      yield entry;
-      if (++yielded >= limit) return;
-    }
-  }
-  if (unreadable.length > 0) throw unreadableError(unreadable);
+  const { state, reference, limit: most = Number.POSITIVE_INFINITY } = parsed;
+  const isAsked = (entry: JournalEntry) =>
+    (state ?? entry.state) === entry.state &&
+    (reference === undefined || entry.reference?.toLowerCase() === reference.toLowerCase());
+  const toEntries = (name: RecordName, record: LedgerRecord) =>
+    record.payments.map((_, index) => toEntry(name, record, index + 1, records.now)).filter(isAsked);
+  const listed =
+    reference === undefined
+      ? records.list(state === 'unknown' ? 'attentionAt' : 'createdAt')
+      : listOwner(records, reference);
+  yield* yieldAll(listed, most, toEntries);
 }
 
-function parseEntry(records: Records, stored: ListedRecord): JournalEntry | undefined {
-  const found = parseStored(stored);
-  return found && toEntry(stored.key, found, records.isInProgress(found));
+async function* listOwner(records: Records, reference: string): AsyncGenerator<ListedFound, void, void> {
+  const name = await findOwner(records, reference);
+  const { record, version } = name ? await records.read(name) : { record: null, version: null };
+  if (!name || !record || version === null) return;
+  yield { key: '', at: 0, found: { name, record, version } };
 }
 
-/** An index can be behind its record, and a claim can expire. */
-function matchesQuery(entry: JournalEntry, state = entry.state, reference = entry.reference): boolean {
-  return entry.state === state && entry.reference === reference;
-}
+const attentionQuerySchema = /* @__PURE__ */ (() =>
+  z.strictObject({ limit } satisfies OptionsShape<AttentionQuery>))();
 
-function listStored(
-  store: JournalStore,
-  state: JournalState | undefined,
-  reference: string | undefined,
-): AsyncIterable<ListedRecord> {
-  if (reference !== undefined) return readPages(store, 'reference', reference.toLowerCase());
-  // A claim whose lease has expired is stored as `begun`, and reads as `unknown`.
-  const states =
-    state === undefined ? STATES : state === 'unknown' ? (['begun', 'unknown'] as const) : [state];
-  return mergeByAge(states.map((value) => readPages(store, 'state', value)));
-}
-
-/** Yields the records with one value of a field, oldest first. */
-export async function* readPages(
-  store: JournalStore,
-  by: ListQuery['by'],
-  value: string,
-): AsyncGenerator<ListedRecord, void, void> {
-  let after: ListQuery['after'] = null;
-  for (;;) {
-    const page: readonly ListedRecord[] = await listPage(store, { by, value, after, limit: PAGE_SIZE });
-    yield* page;
-    const last = page.at(-1);
-    if (page.length < PAGE_SIZE || !last) return;
-    after = { createdAt: last.createdAt, key: last.key };
-  }
-}
-
-/** Reads one page. @throws {ConfigurationError} if the store cannot list. */
-export async function listPage(store: JournalStore, query: ListQuery): Promise<readonly ListedRecord[]> {
-  return await callStore(store, 'listed', async () => {
-    if (typeof store.list !== 'function') throw missingMethodError('list');
-    return [...(await store.list(query))];
+/** Yields what a person has to decide, oldest first. */
+export async function* listAttention(
+  records: Records,
+  query: AttentionQuery,
+): AsyncGenerator<AttentionItem, void, void> {
+  const { limit: most = Number.POSITIVE_INFINITY } = parseOptions(attentionQuerySchema, query, {
+    notAnObject: 'listAttention takes an object, such as { limit: 100 }.',
   });
-}
-
-/** @throws {ConfigurationError} always: the merchant's own store has not all methods. */
-export function missingMethodError(method: keyof JournalStore): ConfigurationError {
-  return new ConfigurationError(
-    `The store of this journal has no ${method}, so it cannot do this. Charges are protected all the same. See JournalStore.`,
+  yield* yieldAll(records.list('attentionAt'), most, (name, record) =>
+    concludeAttention(record, records.now).map(({ number, reason, since }) => {
+      const { key, amount, currency, network, reference, requestIds } = toEntry(
+        name,
+        record,
+        number,
+        records.now,
+      );
+      const order = name.kind === 'order' ? name.id : undefined;
+      return { key, order, reason, since, amount, currency, network, reference, requestIds };
+    }),
   );
 }
 
-/** Merges lists that are ordered by age. */
-async function* mergeByAge(
-  lists: AsyncGenerator<ListedRecord, void, void>[],
-): AsyncGenerator<ListedRecord, void, void> {
-  try {
-    // One after the other: a store might have one connection.
-    const heads: { list: (typeof lists)[number]; next: IteratorResult<ListedRecord, void> }[] = [];
-    for (const list of lists) heads.push({ list, next: await list.next() });
-    for (;;) {
-      let oldest: { head: (typeof heads)[number]; record: ListedRecord } | undefined;
-      for (const head of heads) {
-        if (head.next.done) continue;
-        const record = head.next.value;
-        if (!oldest || record.createdAt < oldest.record.createdAt) oldest = { head, record };
-      }
-      if (!oldest) return;
-      yield oldest.record;
-      oldest.head.next = await oldest.head.list.next();
+/** Yields what is made of each record. @throws {JournalError} at the end, if some cannot be read */
+async function* yieldAll<T>(
+  listed: AsyncIterable<ListedFound>,
+  most: number,
+  toItems: (name: RecordName, record: LedgerRecord) => T[],
+): AsyncGenerator<T, void, void> {
+  const unreadable: string[] = [];
+  let left = most;
+  if (left === 0) return;
+  for await (const { key, found } of listed) {
+    if (!found) unreadable.push(parseStoreKey(key)?.id ?? key);
+    for (const item of found ? toItems(found.name, found.record) : []) {
+      yield item;
+      if (--left === 0) return;
     }
-  } finally {
-    await Promise.all(lists.map((list) => list.return()));
   }
+  if (unreadable.length > 0) throw unreadableError(unreadable);
 }
 
 function unreadableError(keys: readonly string[]): JournalError {
@@ -138,47 +124,54 @@ function unreadableError(keys: readonly string[]): JournalError {
   );
 }
 
-/** Returns how many keys are in each state. A claim whose lease has expired counts as `unknown`. */
-export async function countEntries(records: Records): Promise<Record<JournalState, number>> {
-  const { store } = records;
-  const counts = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0, closed: 0 };
-  const stored = await callStore(store, 'counted', async () => store.count?.());
-  for (const state of STATES) counts[state] = stored?.[state] ?? 0;
-  // A newer version can have recorded a state that this one does not know. It might be a charge.
-  for (const [state, count] of Object.entries(stored ?? {}))
-    if (!Object.hasOwn(counts, state)) counts.unknown += count;
-  const states = stored ? (['begun'] as const) : STATES;
-  for (const state of states) counts[state] = 0;
-  for await (const record of mergeByAge(states.map((value) => readPages(store, 'state', value)))) {
-    // What cannot be read might be a charge.
-    counts[parseEntry(records, record)?.state ?? 'unknown'] += 1;
-  }
-  return counts;
+/** Returns how many records there are, and how many need a person. */
+export async function countRecords(records: Records): Promise<JournalCount> {
+  const { records: all, attention } = await records.count();
+  return { records: all, attention };
 }
 
-/** Returns what is shown of a record. After the lease, its process might have died after it had sent the request. */
-export function toEntry(
-  key: string,
-  { record }: Pick<VersionedRecord, 'record'>,
-  inProgress: boolean,
-): JournalEntry {
-  const { state, operation, amount, currency, network, createdAt, attempts, requestIds } = record;
+/** Returns what is shown of a payment. */
+export function toEntry(name: RecordName, record: LedgerRecord, number: number, now: number): JournalEntry {
+  const payment = record.payments[number - 1];
+  if (!payment) throw new JournalError(`There is no payment ${number}.`);
+  const { operation, amount, currency, network, createdAt, attempts, requestIds, charge, resolutions, pace } =
+    payment;
+  const { askedAt, status } = seenOf(payment) ?? {};
+  const recordedStatus = charge.is === 'made' ? stringField(charge.result, 'status') : undefined;
   return {
-    key,
-    state: state === 'begun' && !inProgress ? 'unknown' : state,
+    key: namePayment(name, number),
+    state: getEntryState(payment, now),
     operation,
     amount,
     currency,
     network,
     createdAt,
-    updatedAt: record.updatedAt ?? createdAt,
+    updatedAt: Math.max(createdAt, askedAt ?? 0, resolutions.at(-1)?.at ?? 0),
     attempts,
     requestIds,
-    reference: referenceOf(record),
-    error: 'error' in record ? record.error : undefined,
-    resolutions: record.resolutions,
-    inProgress,
+    reference: referenceOf(payment) ?? (charge.is === 'closed' ? charge.named : undefined),
+    status: status ?? recordedStatus,
+    checkedAt: askedAt,
+    nextCheckAt: pace?.nextAt,
+    error: 'error' in charge ? charge.error : undefined,
+    attention: concludeAttention(record, now).find((item) => item.number === number)?.reason,
+    resolutions: resolutions.map(({ at, by, reason, resolution }) => ({ at, by, reason, resolution })),
+    inProgress: isSending(payment, now),
     service: record.service,
-    followUp: record.followUp,
   };
+}
+
+function getEntryState(payment: Payment, now: number): JournalState {
+  const { charge } = payment;
+  if (isUnresolved(payment, now)) return 'unknown';
+  switch (charge.is) {
+    case 'sending':
+      return 'begun';
+    case 'made':
+      return 'completed';
+    case 'none':
+      return charge.why === 'recorded_elsewhere' ? 'not_charged' : charge.why;
+    default:
+      return charge.is;
+  }
 }

@@ -1,5 +1,5 @@
 import type { JournalWarning } from './journal.ts';
-import type { SendCommand } from './redis-store.ts';
+import type { SendCommand } from './redis-client.ts';
 
 /**
  * Returns the settings of Redis with which a record could be lost. A setting that cannot be read is not a warning: managed

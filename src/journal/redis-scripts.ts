@@ -3,13 +3,13 @@
  * of the records begin with the same prefix.
  *
  * The index is one sorted set. All its members have the same score, so they are in order of their bytes:
- * - `s`, state, `createdAt`, key: to list by state.
- * - `r`, reference in lower case, `createdAt`, key: to list by reference.
- * - `d`, kind, time by the clock of Redis, key: when the record is due.
+ * - `c`, time, key: when the latest payment of the record began.
+ * - `a`, time, key: from when on a person is needed.
+ * - `d`, kind, time, key: when the record is due.
  * - `journal`: that there is a journal. It stays when all records are deleted.
  *
- * A tab separates the parts, and times have 16 digits. The hash of each record has the same parts as fields, so that the next
- * write removes the right members.
+ * A tab separates the parts, and times have 16 digits. The hash of each record has its members, without the key, as the fields
+ * `created`, `attention` and `due`, so that the next write removes the right ones.
  */
 
 import { MAX_DUE_IN } from './store.ts';
@@ -24,35 +24,33 @@ local function digits(milliseconds) return string.format('%016.0f', milliseconds
 local function load(name)
   local type = redis.call('TYPE', name).ok
   if type == 'none' then return nil end
-  if type ~= 'hash' then return {'', '', ''} end
-  local found = redis.call('HMGET', name, 'version', 'record', 'written_at')
-  local written_at = tonumber(found[3] or '')
-  if not (found[1] and found[2] and written_at) then return {'', '', ''} end
-  return {found[1], found[2], tostring(now - written_at)}
+  if type ~= 'hash' then return {'', ''} end
+  local version, text = unpack(redis.call('HMGET', name, 'version', 'record'))
+  return version and version ~= '' and text and {version, text} or {'', ''}
 end`;
 
-/** Returns version, text, and the age in milliseconds by the clock of Redis; nothing if there is no journal. */
+/** Returns the time, whether there is a journal, and version and text if there is a record. */
 export const READ = `${NOW}
 local record = load(KEYS[1])
-if record then return record end
-return redis.call('EXISTS', zset) == 1 and {} or false`;
+return {digits(now), tostring(redis.call('EXISTS', zset)), unpack(record or {})}`;
 
-/** How a record becomes members of the index. */
-const INDEX = String.raw`${NOW}
-local function unlink(name)
-  local key = string.sub(name, #prefix + 1)
-  local found = redis.call('HMGET', name, 'state', 'created_at', 'reference', 'kind', 'due_at')
-  local state, created, reference, kind, due = unpack(found)
-  if not state then return end
-  redis.call('ZREM', zset, 's\t' .. state .. '\t' .. created .. '\t' .. key,
-    'r\t' .. reference .. '\t' .. created .. '\t' .. key, 'd\t' .. kind .. '\t' .. due .. '\t' .. key)
-end
-local function link(name, state, created, reference, kind, due)
-  local key = string.sub(name, #prefix + 1)
-  redis.call('ZADD', zset, 0, 's\t' .. state .. '\t' .. created .. '\t' .. key)
-  if reference ~= '' then redis.call('ZADD', zset, 0, 'r\t' .. reference .. '\t' .. created .. '\t' .. key) end
-  if due ~= '' then redis.call('ZADD', zset, 0, 'd\t' .. kind .. '\t' .. due .. '\t' .. key) end
-  redis.call('HSET', name, 'state', state, 'created_at', created, 'reference', reference, 'kind', kind, 'due_at', due)
+/** Moves a record in the index. Its name must be a hash's, or free. */
+const MOVE = String.raw`${NOW}
+local fields = {'created', 'attention', 'due'}
+local function move(name, places)
+  local key = '\t' .. string.sub(name, #prefix + 1)
+  local before = redis.call('HMGET', name, unpack(fields))
+  for number, field in ipairs(fields) do
+    local place = places[number]
+    if before[number] and before[number] ~= place then
+      redis.call('ZREM', zset, before[number] .. key)
+      redis.call('HDEL', name, field)
+    end
+    if place ~= '' then
+      redis.call('ZADD', zset, 0, place .. key)
+      redis.call('HSET', name, field, place)
+    end
+  end
 end
 `;
 
@@ -60,37 +58,42 @@ end
  * A key is new only if there is nothing at all: a record that has lost its version is not new. The index is written first: if
  * it cannot be, because its name is that of another value, nothing is.
  */
-export const WRITE = `${INDEX}
+export const WRITE = `${MOVE}
 local name, expected, version, record = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
-local state, created, reference, kind, due_in = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local type = redis.call('TYPE', name).ok
 if expected == '' then
   if type ~= 'none' then return 0 end
 elseif type ~= 'hash' or redis.call('HGET', name, 'version') ~= expected then return 0 end
 redis.call('ZADD', zset, 0, 'journal')
-unlink(name)
-if state ~= '' then
-  link(name, state, created, reference, kind, due_in ~= '' and digits(now + tonumber(due_in)) or '')
-else
-  redis.call('HDEL', name, 'state', 'created_at', 'reference', 'kind', 'due_at')
-end
-redis.call('HSET', name, 'version', version, 'record', record, 'written_at', string.format('%.0f', now))
+move(name, {ARGV[4], ARGV[5], ARGV[6]})
+redis.call('HSET', name, 'version', version, 'record', record)
 redis.call('PERSIST', name)
 return 1`;
 
-/** Returns records between two members of the index. A member whose record is gone, because it was deleted by hand, is removed. */
-export const LIST = String.raw`${NOW}
+/** The bounds of what needs a person now. */
+const ATTENTION = String.raw`${NOW}
+local attention_from, attention_to = '[a\t', '(a\t' .. digits(now + 1)
+`;
+
+/**
+ * Returns records in order of a time. A member whose record is gone, because it was deleted by hand, is removed.
+ * A colon comes after all digits.
+ */
+export const LIST = String.raw`${ATTENTION}
 if redis.call('EXISTS', zset) == 0 then return false end
-local from, to, limit = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local after, limit = ARGV[2], tonumber(ARGV[3])
+local from, to = '[c\t', '(c\t:'
+if ARGV[1] == 'attentionAt' then from, to = attention_from, attention_to end
+if after ~= '' then from = '(' .. string.sub(from, 2) .. after end
 local listed = {}
 repeat
   local found = redis.call('ZRANGEBYLEX', zset, from, to, 'LIMIT', 0, limit - #listed)
   for _, member in ipairs(found) do
     from = '(' .. member
-    local created, key = string.match(member, '\t(%d+)\t([^\t]*)$')
+    local at, key = string.match(member, '\t(%d+)\t([^\t]*)$')
     local record = load(prefix .. key)
     if record then
-      table.insert(listed, {key, record[1], record[2], record[3], created})
+      table.insert(listed, {key, at, record[1], record[2]})
     else
       redis.call('ZREM', zset, member)
     end
@@ -98,17 +101,10 @@ repeat
 until #found == 0 or #listed == limit
 return listed`;
 
-/** Returns each state, and how many records are in it. A colon comes after all digits. */
-export const COUNT = String.raw`${NOW}
+/** Returns how many records have an index, and how many of them need a person now. */
+export const COUNT = String.raw`${ATTENTION}
 if redis.call('EXISTS', zset) == 0 then return false end
-local counts, from = {}, '[s\t'
-while true do
-  local member = redis.call('ZRANGEBYLEX', zset, from, '(s\n', 'LIMIT', 0, 1)[1]
-  if not member then return counts end
-  local state = string.match(member, '^s\t([^\t]*)\t')
-  from = '(s\t' .. state .. '\t:'
-  table.insert(counts, {state, tostring(redis.call('ZLEXCOUNT', zset, '[s\t' .. state .. '\t', from))})
-end`;
+return {redis.call('ZLEXCOUNT', zset, '[c\t', '(c\t:'), redis.call('ZLEXCOUNT', zset, attention_from, attention_to)}`;
 
 /** The bounds of what is due by the clock of Redis, and of what is due so late that the clock must have gone back. */
 const DUE = String.raw`${NOW}
@@ -117,9 +113,9 @@ local due_from, due_to = '[' .. start, '(' .. start .. digits(now + 1)
 local late_from, late_to = '[' .. start .. digits(now + ${MAX_DUE_IN} + 1), '(' .. start .. ':'
 `;
 
-/** Returns records that are due, and makes each due again later, also one that cannot be read. */
+/** Returns the time and the records that are due, and makes each due again later, also one that cannot be read. */
 export const CLAIM_DUE = String.raw`${DUE}
-local limit, due = tonumber(ARGV[2]), digits(now + tonumber(ARGV[3]))
+local limit, place = tonumber(ARGV[2]), start .. digits(now + tonumber(ARGV[3]))
 local claimed = {}
 local function claim(from, to)
   while #claimed < limit do
@@ -127,40 +123,35 @@ local function claim(from, to)
     if #found == 0 then return end
     for _, member in ipairs(found) do
       from = '(' .. member
-      local key = string.match(member, '([^\t]*)$')
+      local at, key = string.match(member, '\t(%d+)\t([^\t]*)$')
       local name = prefix .. key
       local record = load(name)
       redis.call('ZREM', zset, member)
       if record then
-        local created = '0'
-        redis.call('ZADD', zset, 0, start .. due .. '\t' .. key)
-        if redis.call('TYPE', name).ok == 'hash' then
-          redis.call('HSET', name, 'due_at', due)
-          created = redis.call('HGET', name, 'created_at') or '0'
-        end
-        table.insert(claimed, {key, record[1], record[2], record[3], created})
+        redis.call('ZADD', zset, 0, place .. '\t' .. key)
+        if redis.call('TYPE', name).ok == 'hash' then redis.call('HSET', name, 'due', place) end
+        table.insert(claimed, {key, at, record[1], record[2]})
       end
     end
   end
 end
 claim(due_from, due_to)
 claim(late_from, late_to)
-return claimed`;
+return {digits(now), claimed}`;
 
 /** Returns how many records are due, and in how many milliseconds the next one is: empty if there is none. */
 export const COUNT_DUE = String.raw`${DUE}
 local due = redis.call('ZLEXCOUNT', zset, due_from, due_to) + redis.call('ZLEXCOUNT', zset, late_from, late_to)
 local later = redis.call('ZRANGEBYLEX', zset, '[' .. string.sub(due_to, 2), '(' .. string.sub(late_from, 2), 'LIMIT', 0, 1)[1]
-local at = later and tonumber(string.match(later, '^d\t[^\t]*\t(%d+)'))
-return {tostring(due), at and tostring(at - now) or ''}`;
+return {due, later and tonumber(string.match(later, '^d\t[^\t]*\t(%d+)')) - now or ''}`;
 
 /** Deletes each record that still has its version, and returns how many those were. */
-export const DELETE = `${INDEX}
+export const DELETE = `${MOVE}
 local deleted = 0
 for index, version in ipairs(ARGV) do
   local name = KEYS[index]
   if redis.call('TYPE', name).ok == 'hash' and redis.call('HGET', name, 'version') == version then
-    unlink(name)
+    move(name, {'', '', ''})
     redis.call('DEL', name)
     deleted = deleted + 1
   end

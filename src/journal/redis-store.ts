@@ -1,5 +1,6 @@
 import { createDigest } from '../digest.ts';
 import { JournalError } from '../errors.ts';
+import type { SendCommand } from './redis-client.ts';
 import { CLAIM_DUE, COUNT, COUNT_DUE, DELETE, LIST, READ, WRITE } from './redis-scripts.ts';
 import {
   type JournalStore,
@@ -8,9 +9,6 @@ import {
   type RecordIndex,
   toStoredTime,
 } from './store.ts';
-
-/** Sends one command to Redis. */
-export type SendCommand = (command: string, ...args: string[]) => Promise<unknown>;
 
 /** Creates a store in Redis, under names that begin with `prefix`. Each step is one script. */
 export function createRedisStore(command: SendCommand, prefix: string): JournalStore {
@@ -31,8 +29,8 @@ export function createRedisStore(command: SendCommand, prefix: string): JournalS
     }
   };
 
-  const readList = async (script: string, names: string[], ...values: string[]) => {
-    const reply = await run(script, names, ...values);
+  const readIndex = async (script: string, ...values: string[]) => {
+    const reply = await run(script, [index], ...values);
     if (reply !== null) return parseList(reply);
     throw new NoJournalError(
       `The first charge makes it. Is this the Redis of the shop, and "${prefix}" its prefix?`,
@@ -41,34 +39,31 @@ export function createRedisStore(command: SendCommand, prefix: string): JournalS
 
   return {
     async read(key) {
-      const found = await readList(READ, [prefix + key, index]);
-      if (found.length === 0) return null;
-      const [version, text, age] = found;
-      return { version: String(version), text: String(text), age: Number(age) };
+      const [now, hasIndex, version, text] = parseList(await run(READ, [prefix + key, index]));
+      const isNew = version === undefined && hasIndex === '0';
+      const record = version === undefined ? null : { version: String(version), text: String(text) };
+      return { record, now: Number(now), ...(isNew && { isNew }) };
     },
 
-    async write(key, { expected, version, text, index: indexed, dueIn }) {
-      const values = [...indexValues(indexed), dueIn === null ? '' : String(Math.ceil(dueIn))];
-      return parseWriteReply(
-        await run(WRITE, [prefix + key, index], expected ?? '', version, text, ...values),
-      );
+    async write(key, { expected, version, text, index: indexed }) {
+      const values = [expected ?? '', version, text, ...toPlaces(indexed)];
+      return parseWriteReply(await run(WRITE, [prefix + key, index], ...values));
     },
 
-    async list({ by, value, after, limit }) {
-      const start = `${by === 'state' ? 's' : 'r'}\t${value}\t`;
-      const from = after ? `(${start}${toDigits(after.createdAt)}\t${after.key}` : `[${start}`;
-      // A colon comes after all digits.
-      return (await readList(LIST, [index], from, `(${start}:`, String(limit))).map(toListedRecord);
+    async list({ by, after, limit }) {
+      const position = after ? `${toDigits(after.at)}\t${after.key}` : '';
+      return (await readIndex(LIST, by, position, String(limit))).map(toListedRecord);
     },
 
     async count() {
-      const counts = (await readList(COUNT, [index])).map(parseList);
-      return Object.fromEntries(counts.map(([state, count]) => [String(state), Number(count)]));
+      const [records, attention] = await readIndex(COUNT);
+      return { records: Number(records), attention: Number(attention) };
     },
 
     async claimDue({ kind, limit, lease }) {
       const claimed = await run(CLAIM_DUE, [index], kind, String(limit), String(Math.ceil(lease)));
-      return parseList(claimed).map(toListedRecord);
+      const [now, records] = parseList(claimed);
+      return { records: parseList(records).map(toListedRecord), now: Number(now) };
     },
 
     async countDue({ kind }) {
@@ -88,24 +83,20 @@ export function createRedisStore(command: SendCommand, prefix: string): JournalS
 /** Whether Redis does not have the script: it has started since, for example. Nothing was executed. */
 const isUnknownScript = (error: unknown) => /^NOSCRIPT\b/.test(String(Object(error).message));
 
-function indexValues(index: RecordIndex | null): string[] {
-  return index
-    ? [index.state, toDigits(index.createdAt), index.reference ?? '', index.kind]
-    : ['', '', '', ''];
+/** Returns what a record's members of the index are without its key; an empty text for one that it does not have. */
+function toPlaces(index: RecordIndex | null): string[] {
+  if (!index) return ['', '', ''];
+  const { kind, createdAt, attentionAt, dueAt } = index;
+  const toPlace = (start: string, at: number | null) => (at === null ? '' : `${start}\t${toDigits(at)}`);
+  return [toPlace('c', createdAt), toPlace('a', attentionAt), toPlace(`d\t${kind}`, dueAt)];
 }
 
 /** With as many digits each, times are in order as text too. */
 const toDigits = (milliseconds: number) => String(toStoredTime(milliseconds)).padStart(16, '0');
 
 function toListedRecord(row: unknown): ListedRecord {
-  const [key, version, text, age, createdAt] = parseList(row);
-  return {
-    key: String(key),
-    version: String(version),
-    text: String(text),
-    age: Number(age),
-    createdAt: Number(createdAt),
-  };
+  const [key, at, version, text] = parseList(row);
+  return { key: String(key), at: Number(at), version: String(version), text: String(text) };
 }
 
 /** A client can be set to return numbers as text. */

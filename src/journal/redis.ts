@@ -5,38 +5,15 @@
  */
 
 import { ConfigurationError } from '../errors.ts';
-import { isObject } from '../untrusted.ts';
 import { assertOptions, buildJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
+import { type RedisClient, toCommand } from './redis-client.ts';
 import { readRedisWarnings } from './redis-durability.ts';
-import { createRedisStore, type SendCommand } from './redis-store.ts';
+import { createRedisStore } from './redis-store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
-
-/** What is used of `Redis` of `ioredis`. */
-export interface IoRedisClient {
-  call(command: string, ...args: (string | number)[]): Promise<unknown>;
-}
-
-/** What is used of `createClient` of `redis` (node-redis). */
-export interface NodeRedisClient {
-  sendCommand(args: string[]): Promise<unknown>;
-}
-
-/** What is used of `createCluster` of `redis` (node-redis). */
-export interface NodeRedisCluster {
-  sendCommand(
-    firstKey: string | undefined,
-    isReadonly: boolean | undefined,
-    args: string[],
-  ): Promise<unknown>;
-  /** Only a cluster has it. */
-  getRandomNode(): unknown;
-}
-
-/** A client of Redis. */
-export type RedisClient = IoRedisClient | NodeRedisClient | NodeRedisCluster;
+export type { IoRedisClient, NodeRedisClient, NodeRedisCluster, RedisClient } from './redis-client.ts';
 
 /** What {@link redisJournal} takes besides the client. */
 export interface RedisJournalOptions extends JournalOptions {
@@ -76,16 +53,4 @@ export function redisJournal(client: RedisClient, options: RedisJournalOptions =
   if (typeof prefix !== 'string') throw new ConfigurationError('prefix must be text.');
   const command = toCommand(client);
   return buildJournal(createRedisStore(command, prefix), rest, () => readRedisWarnings(command));
-}
-
-function toCommand(client: RedisClient): SendCommand {
-  if (isObject(client)) {
-    if ('call' in client) return (command, ...args) => client.call(command, ...args);
-    // The fourth word of EVAL and EVALSHA is a name. Other commands can go to any node.
-    if ('getRandomNode' in client) {
-      return (...args) => client.sendCommand(args[0]?.startsWith('EVAL') ? args[3] : undefined, false, args);
-    }
-    if ('sendCommand' in client) return (...args) => client.sendCommand(args);
-  }
-  throw new ConfigurationError('redisJournal takes a client of ioredis or of redis.');
 }

@@ -4,8 +4,7 @@
  */
 
 import { JournalError } from '../errors.ts';
-import { explainMissing, isMissingTable, type SqliteRunner, type SqliteStatement } from './sqlite-handle.ts';
-import { buildSchema } from './sqlite-table.ts';
+import { explainMissing, type SqliteRunner, type SqliteStatement } from './sqlite-handle.ts';
 
 /** What is used of `DatabaseSync` of `node:sqlite`, and of `Database` of `better-sqlite3` and of `bun:sqlite`. */
 export interface SqliteDatabase {
@@ -20,7 +19,7 @@ export interface SqliteDatabase {
 type PreparedStatement = (values: readonly (string | number | null)[]) => unknown[];
 
 /** Runs the statements of a journal on a connection. The time is that of this process, which is on the same machine. */
-export function createConnectionRunner(database: SqliteDatabase, table: string): SqliteRunner {
+export function createConnectionRunner(database: SqliteDatabase): SqliteRunner {
   const prepared = new Map<string, PreparedStatement>();
   let isDurable = false;
   const run = ({ sql, values }: SqliteStatement) => {
@@ -34,28 +33,20 @@ export function createConnectionRunner(database: SqliteDatabase, table: string):
     groupsWrites: true,
     read: (build) => retryWhileBusy(() => run(build([Date.now()]))).catch(explainMissing),
     write({ mustCommit, mustSync }, build) {
+      const work = () => runInTransaction(database, mustCommit, () => build([Date.now()]).map(run));
       return retryWhileBusy(() => {
-        // Inside a transaction of the merchant the settings have to wait.
-        if (!isDurable) isDurable = setSynchronous(database, 'FULL', 'PRAGMA journal_mode = WAL');
-        const work = () => {
-          const runAll = () => build([Date.now()]).map(run);
-          try {
-            return runAll();
-          } catch (error) {
-            if (!isMissingTable(error)) throw error;
-          }
-          database.exec(buildSchema(table).join(';\n'));
-          return runAll();
-        };
-        if (mustSync || !setSynchronous(database, 'NORMAL'))
-          return runInTransaction(database, mustCommit, work);
+        // Inside a transaction of the merchant the settings have to wait. A lease must not be the first to change them: the
+        // file might be no journal.
+        if (mustSync && !isDurable) isDurable = setSynchronous(database, 'FULL', 'PRAGMA journal_mode = WAL');
+        if (mustSync || !isDurable) return work();
+        isDurable = false;
+        setSynchronous(database, 'NORMAL');
         try {
-          return runInTransaction(database, mustCommit, work);
+          return work();
         } finally {
-          isDurable = false;
           isDurable = setSynchronous(database, 'FULL');
         }
-      });
+      }).catch(explainMissing);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What a database of the SQLite family has to do for a journal if it is reached by promises. */
 
 import { explainMissingTable } from './sql.ts';
-import { buildSchema, type SqliteNow } from './sqlite-table.ts';
+import type { SqliteNow } from './sqlite-table.ts';
 
 /** A statement of SQLite. Its values are numbered: `?1`, `?2` and so on. */
 export interface SqliteStatement {
@@ -28,9 +28,9 @@ export function isReadOnly(statements: readonly SqliteStatement[]): boolean {
 }
 
 /** Whether an error says that a table does not exist. */
-export const isMissingTable = (error: unknown) => /no such table/i.test(String(Object(error).message));
+const isMissingTable = (error: unknown) => /no such table/i.test(String(Object(error).message));
 
-/** To read must make no table. */
+/** Only a write of a record makes the table. */
 export const explainMissing = explainMissingTable(
   isMissingTable,
   'The first charge makes its table. Is this the database of the shop, and its table?',
@@ -55,7 +55,11 @@ export interface SqliteRunner {
    * @throws {NoJournalError} if the table does not exist.
    */
   read(build: (now: readonly number[]) => SqliteStatement): Promise<readonly unknown[]>;
-  /** Runs statements in order, in one transaction. If the table does not exist, it is made. */
+  /**
+   * Runs statements in order, in one transaction.
+   *
+   * @throws {NoJournalError} if the table does not exist.
+   */
   write(
     needs: WriteNeeds,
     build: (now: readonly number[]) => readonly SqliteStatement[],
@@ -66,7 +70,7 @@ export interface SqliteRunner {
 const SERVER_NOW = `CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`;
 
 /** Runs the statements of a journal through a handle. */
-export function createHandleRunner(handle: SqliteHandle, table: string): SqliteRunner {
+export function createHandleRunner(handle: SqliteHandle): SqliteRunner {
   return {
     now: () => SERVER_NOW,
     groupsWrites: false,
@@ -74,14 +78,6 @@ export function createHandleRunner(handle: SqliteHandle, table: string): SqliteR
       const [rows = []] = await handle.batch([build([])]).catch(explainMissing);
       return rows;
     },
-    async write(_needs, build) {
-      try {
-        return await handle.batch(build([]));
-      } catch (error) {
-        if (!isMissingTable(error)) throw error;
-      }
-      await handle.batch(buildSchema(table).map((sql) => ({ sql, values: [] })));
-      return handle.batch(build([]));
-    },
+    write: (_needs, build) => handle.batch(build([])).catch(explainMissing),
   };
 }

@@ -2,38 +2,61 @@
 
 import { createRowReader } from './sql.ts';
 import type { SqliteRunner, SqliteStatement } from './sqlite-handle.ts';
-import { buildStatements } from './sqlite-table.ts';
-import { type JournalStore, type ListedRecord, type RecordWrite, toStoredTime } from './store.ts';
+import { buildSchema, buildStatements } from './sqlite-table.ts';
+import {
+  type JournalStore,
+  NoJournalError,
+  type RecordIndex,
+  type RecordWrite,
+  type StoreRead,
+  toStoredTime,
+} from './store.ts';
 
 const reader = createRowReader();
 
-export function createSqliteStore(runner: SqliteRunner, table: string): JournalStore {
+/** Returns what handles an error: if it says that there is no table yet, by `run`. */
+const ifNew =
+  <T>(run: () => Promise<T>) =>
+  (error: unknown): Promise<T> => {
+    if (error instanceof NoJournalError) return run();
+    throw error;
+  };
+
+const toColumns = ({ kind, createdAt, attentionAt, dueAt }: RecordIndex) => [
+  kind,
+  ...[createdAt, attentionAt, dueAt].map((time) => (time === null ? null : toStoredTime(time))),
+];
+
+export function createSqliteStore(runner: SqliteRunner, table: string) {
   const sql = buildStatements(table, runner.now);
 
-  const toStatement = ({ key, change }: RecordWrite, now: readonly number[]): SqliteStatement => {
-    const { expected, version, text, index, dueIn } = change;
-    const found = index
-      ? [index.kind, index.state, toStoredTime(index.createdAt), index.reference]
-      : [null, null, null, null];
-    const values = [key, version, text, ...found, dueIn === null ? null : Math.ceil(dueIn)];
+  const toStatement = ({ key, change }: RecordWrite): SqliteStatement => {
+    const { expected, version, text, index } = change;
+    const values = [key, version, text, ...(index ? toColumns(index) : [null, null, null, null])];
     return expected === null
-      ? { sql: sql.insert, values: [...values, ...now] }
-      : { sql: sql.update, values: [...values, expected, ...now] };
+      ? { sql: sql.insert, values }
+      : { sql: sql.update, values: [...values, expected] };
   };
   const writeAll = async (writes: readonly RecordWrite[]) => {
-    const mustCommit = writes.some(({ change }) => change.mustCommit);
-    const written = await runner.write({ mustCommit, mustSync: true }, (now) =>
-      writes.map((write) => toStatement(write, now)),
-    );
+    const needs = { mustCommit: writes.some(({ change }) => change.mustCommit), mustSync: true };
+    const write = () => runner.write(needs, () => writes.map(toStatement));
+    const makeTable = () => runner.write(needs, () => buildSchema(table).map((sql) => ({ sql, values: [] })));
+    const written = await write().catch(ifNew(() => makeTable().then(write)));
     return writes.map((_, index) => written[index]?.length === 1);
+  };
+  const readNow = async () => {
+    const [row] = await runner.read((now) => ({ sql: sql.now, values: now }));
+    return reader.toNumber(Object(row).now);
   };
 
   return {
     ...(runner.groupsWrites ? { writeAll } : {}),
 
-    async read(key) {
-      const [row] = await runner.read((now) => ({ sql: sql.read, values: [key, ...now] }));
-      return row === undefined ? null : reader.toStoredRecord(row);
+    read(key) {
+      return runner
+        .read((now) => ({ sql: sql.read, values: [key, ...now] }))
+        .then(([row]) => reader.toRead(row))
+        .catch(ifNew<StoreRead>(async () => ({ record: null, now: await readNow(), isNew: true })));
     },
 
     async write(key, change) {
@@ -41,32 +64,39 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
       return isWritten;
     },
 
-    async list({ by, value, after, limit }) {
-      const position = [after?.createdAt ?? -Number.MAX_VALUE, after?.key ?? ''];
-      const values = [value, ...position, limit];
+    async list({ by, after, limit }) {
+      const values = [after?.at ?? -1, after?.key ?? '', limit];
       const found = await runner.read((now) => ({ sql: sql.list[by], values: [...values, ...now] }));
       return found.map(reader.toListedRecord);
     },
 
     async count() {
-      const found = await runner.read(() => ({ sql: sql.count, values: [] }));
-      return reader.toCounts(found);
+      const [row] = await runner.read((now) => ({ sql: sql.count, values: now }));
+      return reader.toCount(row);
     },
 
     async claimDue({ kind, limit, lease }) {
-      // A record might become due, or its time might go back, between the two: what was claimed is what counts.
-      const [order = [], claimed = []] = await runner.write({ mustCommit: true, mustSync: false }, (now) => [
-        { sql: sql.dueKeys, values: [kind, limit, ...now] },
-        { sql: sql.claimDue, values: [kind, limit, Math.ceil(lease), ...now] },
-      ]);
-      const ranks = new Map(order.map((row, rank) => [Object(row).key, rank]));
-      const rankOf = ({ key }: ListedRecord) => ranks.get(key) ?? order.length;
-      return claimed.map(reader.toListedRecord).sort((one, other) => rankOf(one) - rankOf(other));
+      const [clock = [], due = [], claimed = []] = await runner
+        .write({ mustCommit: true, mustSync: false }, (now) => [
+          { sql: sql.now, values: now },
+          { sql: sql.selectDue, values: [kind, limit, ...now] },
+          { sql: sql.claimDue, values: [kind, limit, Math.ceil(lease), ...now] },
+        ])
+        .catch(ifNew(async () => [[{ now: await readNow() }]]));
+      const now = reader.toNumber(Object(clock[0]).now);
+      const times = new Map(due.map((row) => [Object(row).key, Object(row).at]));
+      // A record might become due between the two statements, or its time might go back: what was claimed is what counts.
+      const records = claimed.map((row) =>
+        reader.toListedRecord({ ...Object(row), at: times.get(Object(row).key) ?? now }),
+      );
+      return { records: records.sort((one, other) => one.at - other.at), now };
     },
 
-    async countDue({ kind }) {
-      const [row] = await runner.read((now) => ({ sql: sql.countDue, values: [kind, ...now] }));
-      return reader.toDue(row);
+    countDue({ kind }) {
+      return runner
+        .read((now) => ({ sql: sql.countDue, values: [kind, ...now] }))
+        .then(([row]) => reader.toDue(row))
+        .catch(ifNew(async () => ({ due: 0, nextIn: null })));
     },
 
     async delete(records) {
@@ -76,5 +106,5 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
       ]);
       return deleted.length;
     },
-  };
+  } satisfies JournalStore;
 }

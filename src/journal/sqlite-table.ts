@@ -14,60 +14,62 @@ export type SqliteNow = (index: number) => string;
 /** Returns the statements that make the table and its indexes. They can run any number of times. */
 export function buildSchema(name: string): readonly string[] {
   const table = quote(name);
+  const index = (column: string, columns: string) =>
+    `CREATE INDEX IF NOT EXISTS "${name}_${column}" ON ${table} (${columns}) WHERE ${column} IS NOT NULL`;
   return [
     `CREATE TABLE IF NOT EXISTS ${table} (
       key TEXT PRIMARY KEY,
       version TEXT NOT NULL,
       record TEXT NOT NULL,
-      written_at INTEGER NOT NULL,
       kind TEXT,
-      state TEXT,
       created_at INTEGER,
-      reference TEXT,
+      attention_at INTEGER,
       due_at INTEGER
     ) STRICT, WITHOUT ROWID`,
-    `CREATE INDEX IF NOT EXISTS "${name}_state" ON ${table} (state, created_at, key)`,
-    `CREATE INDEX IF NOT EXISTS "${name}_reference" ON ${table} (reference) WHERE reference IS NOT NULL`,
-    `CREATE INDEX IF NOT EXISTS "${name}_due_at" ON ${table} (kind, due_at) WHERE due_at IS NOT NULL`,
+    index('created_at', 'created_at, key'),
+    index('attention_at', 'attention_at, key'),
+    index('due_at', 'kind, due_at'),
   ];
 }
 
-/** Builds the statements. The time now is the last value of each but `count` and `delete`, if it is a value. */
+/** Builds the statements. The time now is the last value of those that need it, if it is a value. */
 export function buildStatements(name: string, now: SqliteNow) {
   const table = quote(name);
-  const read = (time: string) => `version, record, ${time} - written_at AS age`;
-  const listed = (time: string) => `key, ${read(time)}, created_at AS created`;
-  const list = (column: string) =>
-    `SELECT ${listed(now(5))} FROM ${table} WHERE ${column} = ?1 AND (created_at, key) > (?2, ?3)
-    ORDER BY created_at, key LIMIT ?4`;
+  const list = (column: string, until: string) =>
+    `SELECT key, version, record, ${column} AS at FROM ${table}
+    WHERE (${column}, key) > (?1, ?2) AND ${column} ${until} ORDER BY ${column}, key LIMIT ?3`;
   // A clock that went back leaves times later than a write does.
   const maxDueAt = (time: string) => `${time} + ${MAX_DUE_IN}`;
   const due = (condition: string) => `FROM ${table} WHERE kind = ?1 AND ${condition}`;
-  const selectDue = (condition: string) =>
-    `SELECT key FROM (SELECT key ${due(condition)} ORDER BY due_at LIMIT ?2)`;
-  const dueKeys = (time: string) =>
-    `${selectDue(`due_at <= ${time}`)} UNION ALL ${selectDue(`due_at > ${maxDueAt(time)}`)} LIMIT ?2`;
+  const selectDue = (columns: string, time: string) => {
+    const select = (condition: string) =>
+      `SELECT ${columns} FROM (SELECT key, due_at ${due(condition)} ORDER BY due_at LIMIT ?2)`;
+    return `${select(`due_at <= ${time}`)} UNION ALL ${select(`due_at > ${maxDueAt(time)}`)} LIMIT ?2`;
+  };
   return {
-    /** `?1` is the key. */
-    read: `SELECT ${read(now(2))} FROM ${table} WHERE key = ?1`,
-    /**
-     * Returns a row if it wrote. The values are key, version, record, kind, state, when it was created, reference, and in how
-     * many milliseconds it is due.
-     */
-    insert: `INSERT INTO ${table} (key, version, record, kind, state, created_at, reference, due_at, written_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ${now(9)} + ?8, ${now(9)})
-      ON CONFLICT (key) DO NOTHING RETURNING 1 AS written`,
-    /** As `insert`, and `?9` is the version that the record must have. */
-    update: `UPDATE ${table} SET version = ?2, record = ?3, kind = ?4, state = ?5, created_at = ?6, reference = ?7,
-        due_at = ${now(10)} + ?8, written_at = ${now(10)}
-      WHERE key = ?1 AND version = ?9 RETURNING 1 AS written`,
-    /** `?1` is the value, `?2` and `?3` are the last time and key before, and `?4` is the limit. */
-    list: { state: list('state'), reference: list('reference') },
-    count: `SELECT state, count(*) AS records FROM ${table} WHERE state IS NOT NULL GROUP BY state`,
-    /** Returns keys that are due, in their order. `?1` is the kind, and `?2` the limit. */
-    dueKeys: dueKeys(now(3)),
+    /** Has no other value. */
+    now: `SELECT ${now(1)} AS now`,
+    /** Returns a row also if there is no record. `?1` is the key. */
+    read: `SELECT version, record, ${now(2)} AS now FROM (SELECT 1) LEFT JOIN ${table} ON key = ?1`,
+    /** Returns a row if it wrote. The values are the columns in their order. */
+    insert: `INSERT INTO ${table} (key, version, record, kind, created_at, attention_at, due_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (key) DO NOTHING RETURNING 1 AS written`,
+    /** As `insert`, and `?8` is the version that the record must have. */
+    update: `UPDATE ${table} SET version = ?2, record = ?3, kind = ?4, created_at = ?5, attention_at = ?6, due_at = ?7
+      WHERE key = ?1 AND version = ?8 RETURNING 1 AS written`,
+    /** `?1` and `?2` are the last time and key before, and `?3` is the limit. */
+    list: {
+      createdAt: list('created_at', 'IS NOT NULL'),
+      attentionAt: list('attention_at', `<= ${now(4)}`),
+    },
+    count: `SELECT
+        (SELECT count(*) FROM ${table} WHERE created_at IS NOT NULL) AS records,
+        (SELECT count(*) FROM ${table} WHERE attention_at <= ${now(1)}) AS attention`,
+    /** Returns the keys that are due, and since when. `?1` is the kind, and `?2` the limit. */
+    selectDue: selectDue('key, due_at AS at', now(3)),
     /** Returns them in any order, since SQLite does not promise one. `?1` is the kind, `?2` the limit, and `?3` the lease. */
-    claimDue: `UPDATE ${table} SET due_at = ${now(4)} + ?3 WHERE key IN (${dueKeys(now(4))}) RETURNING ${listed(now(4))}`,
+    claimDue: `UPDATE ${table} SET due_at = ${now(4)} + ?3 WHERE key IN (${selectDue('key', now(4))})
+      RETURNING key, version, record`,
     /** `?1` is the kind. */
     countDue: `SELECT
         (SELECT count(*) ${due(`due_at <= ${now(2)}`)}) +

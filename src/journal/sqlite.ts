@@ -61,12 +61,12 @@ export function sqliteJournal(
   const { table = 'payments_journal', ...rest } = assertOptions(options, 'table');
   if (typeof table !== 'string' || !/^[A-Za-z_]\w{0,62}$/.test(table))
     throw new ConfigurationError('table must be a plain name, such as payments_journal.');
-  return createJournal(createSqliteStore(createRunner(database, table), table), rest);
+  return createJournal(createSqliteStore(createRunner(database), table), rest);
 }
 
-function createRunner(database: SqliteDatabase | SqliteHandle, table: string): SqliteRunner {
-  if (isHandle(database)) return createHandleRunner(database, table);
-  if (isConnection(database)) return createConnectionRunner(database, table);
+function createRunner(database: SqliteDatabase | SqliteHandle): SqliteRunner {
+  if (isHandle(database)) return createHandleRunner(database);
+  if (isConnection(database)) return createConnectionRunner(database);
   throw new ConfigurationError(
     'sqliteJournal takes a database of node:sqlite, better-sqlite3 or bun:sqlite, or what fromLibsql, fromD1 or ' +
       'fromDurableObject returns.',

@@ -56,7 +56,7 @@ export interface RecordIndex {
 }
 
 /** How long after a write a record is due at the latest, in milliseconds: a day, and 10 % of jitter. */
-export const MAX_DUE_IN = 1.1 * 24 * 60 * 60 * 1000;
+export const MAX_DUE_IN = 26.4 * 60 * 60 * 1000;
 
 /** The latest time of JavaScript's dates, in milliseconds since 1970. */
 const MAX_TIME = 8.64e15;

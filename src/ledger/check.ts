@@ -70,10 +70,15 @@ export function check(
   const isOld = last <= times.now && times.askedAt < last;
   if (isPaid(payment) || ((isSuccess(payment) || isOld) && !isNews)) return before;
   const { pace: _, ...checked } = { ...payment, seen: see(seen, finding, times) };
-  const pace = { ...planNext(payment, checked, finding, times), ...getPending(payment, finding, times) };
+  const next = planNext(payment, checked, finding, times);
+  const { notifiedAt } = getPending(payment, finding, times) ?? {};
+  // A notification that came since the check was asked wants one more, soon.
+  const isWanted = notifiedAt !== undefined && notifiedAt > times.askedAt;
+  const nextAt = isWanted ? Math.min(next.nextAt, Math.max(notifiedAt, times.now)) : next.nextAt;
+  const pace = { ...next, nextAt, ...(notifiedAt !== undefined && { notifiedAt }) };
   const planned = { ...checked, pace };
-  const next = isFollowed(planned, times.now) ? planned : checked;
-  return recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, next));
+  const followed = isFollowed(planned, times.now) ? planned : checked;
+  return recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, followed));
 }
 
 /** Returns what was seen, with one more check. */

@@ -69,16 +69,39 @@ export function recordWinner(record: LedgerRecord): LedgerRecord {
 /** Returns how far the order is. */
 export function getState(record: LedgerRecord, now: number): OrderState {
   if (record.winner !== undefined) return 'paid';
-  const { payments } = record;
-  const isUndecided = payments.some(
-    (payment) =>
-      isUnresolved(payment, now) || isPaid(payment) || (hasOtherAmount(payment, now) && isSuccess(payment)),
-  );
-  const shown = findShown(record, now);
-  const isWrong = shown !== undefined && (hasOtherAmount(shown, now) || isGone(shown, now));
-  if (isUndecided || isWrong) return 'in_review';
-  return shown ? 'processing' : 'unpaid';
+  if (findReviewed(record, now)) return 'in_review';
+  return findShown(record, now) ? 'processing' : 'unpaid';
 }
+
+/** Returns the payment that a person has to decide about before anything else of the order goes on. */
+function findReviewed(record: LedgerRecord, now: number): Payment | undefined {
+  const { payments } = record;
+  const shown = findShown(record, now);
+  return (
+    payments.find((payment) => isUnresolved(payment, now)) ??
+    payments.find(isPaid) ??
+    payments.find((payment) => hasOtherAmount(payment, now) && isSuccess(payment)) ??
+    (shown && (hasOtherAmount(shown, now) || isGone(shown, now)) ? shown : undefined)
+  );
+}
+
+/** Returns why the order is in review, and which payment it is about. */
+export function findReview(record: LedgerRecord, now: number): Attention | undefined {
+  const reviewed = record.winner === undefined ? findReviewed(record, now) : undefined;
+  const number = reviewed && record.payments.indexOf(reviewed) + 1;
+  return listAttention(record, now).find((item) => item.number === number);
+}
+
+/** The most payments that presses give an order. What a response or a person adds is never stopped. */
+const MAX_PAYMENTS = 50;
+
+/** Whether a press can add a payment, or use the last one again. */
+export const hasRoom = ({ payments }: LedgerRecord) =>
+  payments.length < MAX_PAYMENTS || payments.at(-1)?.charge.is === 'none';
+
+/** Whether the customer can pay now. */
+export const canPay = (record: LedgerRecord, now: number) =>
+  getState(record, now) === 'unpaid' && hasRoom(record);
 
 /** Returns the payment that was last pressed for, and might still become something. */
 export function findCurrent({ payments }: LedgerRecord): Payment | undefined {

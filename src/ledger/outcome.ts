@@ -4,7 +4,15 @@
  */
 
 import { namesReference, recordWinner } from './order.ts';
-import { holdsReference, isSameReference, isUnresolved, ownsReference, referenceOf } from './payment.ts';
+import {
+  holdsReference,
+  isPaid,
+  isSameReference,
+  isUnresolved,
+  ownsReference,
+  referenceOf,
+  seenOf,
+} from './payment.ts';
 import { type Ask, addRequestId, createPayment, createRecord, type Owner } from './press.ts';
 import {
   type LedgerRecord,
@@ -234,9 +242,10 @@ export function notify(before: LedgerRecord, reference: string, now: number): Le
   const held = before.payments.find((payment) => holdsReference(payment, reference));
   if (held) {
     if (held.charge.is !== 'made' && held.charge.is !== 'closed') return before;
-    const { slow = 0 } = held.pace ?? {};
-    const pace = { nextAt: now, slow, notifiedAt: now };
-    return putPayment(before, before.payments.indexOf(held) + 1, { ...held, pace });
+    const pace = planNotified(held, now);
+    return pace === held.pace
+      ? before
+      : putPayment(before, before.payments.indexOf(held) + 1, { ...held, pace });
   }
   const isUnnamed = (payment: Payment) =>
     referenceOf(payment) === undefined && payment.claiming === undefined;
@@ -250,6 +259,21 @@ export function notify(before: LedgerRecord, reference: string, now: number): Le
       ? { ...unnamed.charge, named: reference }
       : { is: 'unknown', why: 'notified', reference };
   return putPayment(before, before.payments.indexOf(unnamed) + 1, { ...unnamed, charge });
+}
+
+/** How long after a check, or after a notification, the next one asks for a check, in milliseconds: anyone can send them. */
+const NOTIFY_INTERVAL = 1_000;
+
+/** A notification asks for a check that is asked after it. One that came before can ask for that already. */
+function planNotified(payment: Payment, now: number): Payment['pace'] {
+  const { pace } = payment;
+  const { notifiedAt, slow = 0, nextAt = now } = pace ?? {};
+  const isPlanned = notifiedAt !== undefined && notifiedAt >= now && notifiedAt <= now + NOTIFY_INTERVAL;
+  if (isPlanned || isPaid(payment)) return pace;
+  const last = Math.max(seenOf(payment)?.askedAt ?? 0, notifiedAt ?? 0);
+  // A time later than now is that of a clock that was set back.
+  const at = last > now ? now : Math.max(now, last + NOTIFY_INTERVAL);
+  return { nextAt: Math.min(at, Math.max(now, nextAt)), slow, notifiedAt: at };
 }
 
 /** Creates a payment that no press asked for, of the kind of the latest one and at the price last asked for. */

@@ -1,11 +1,9 @@
 /** A customer presses "Pay": what is known of the order decides whether anything is sent. The decision and the claim are one write. */
 
-import { findShown, getState, recordWinner } from './order.ts';
+import { findShown, getState, hasRoom, recordWinner } from './order.ts';
 import { isEnded, isNone, isOpen, isSamePrice, isSending, seenOf } from './payment.ts';
 import { FORMAT, type LedgerRecord, type Payment, type Price, putPayment } from './record.ts';
 
-/** The most payments that presses give an order. What a response or a person adds is never stopped. */
-const MAX_PAYMENTS = 50;
 /** How many earlier payments that might be paid are checked before the next one begins. */
 const MAX_CHECKED = 10;
 /** A payment that was checked, or that began, this long before a press is not checked by it, in milliseconds. */
@@ -152,7 +150,7 @@ function beginNext(record: LedgerRecord, pressing: Press): Pressed {
   const { ask, now, lease } = pressing;
   const last = payments.at(-1);
   const reused = last?.charge.is === 'none' ? last : undefined;
-  if (!reused && payments.length >= MAX_PAYMENTS) return { record, decision: { do: 'limit' } };
+  if (!hasRoom(record)) return { record, decision: { do: 'limit' } };
   const number = reused ? payments.length : payments.length + 1;
   const pressed = record.presses + 1;
   const charge = { is: 'sending', until: now + lease } as const;
@@ -172,7 +170,8 @@ function listStale(payments: readonly Payment[], { since, now }: Press): string[
     .flatMap(({ charge }) => (charge.is === 'made' ? [charge.result.reference] : []));
 }
 
-const isAskedFor = (payment: Payment, ask: Ask) =>
+/** Whether a payment is what a press asks for. */
+export const isAskedFor = (payment: Payment, ask: Ask) =>
   isSamePrice(payment, ask) &&
   payment.operation === ask.operation &&
   payment.network === ask.network &&

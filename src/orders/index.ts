@@ -6,17 +6,17 @@
 
 import type { ChargeMobileMoneyInput, InitializeInput } from '../api/input.ts';
 import * as operations from '../api/operations.ts';
+import type { HandlerCall } from '../follow-ups/step.ts';
 import type { SweepOptions, SweepResult } from '../follow-ups/sweep.ts';
 import { createSweeper, type RunOptions, readAccess } from '../follow-ups/sweeper.ts';
-import { createRecords } from '../journal/compare-and-swap.ts';
-import { getJournalCore } from '../journal/core.ts';
-import { findProblem, handleAttention, handleFinal } from './handlers.ts';
+import { getRecords } from '../journal/create-journal.ts';
+import { findOrderHandler } from './handlers.ts';
 import { type OrderPaymentsOptions, validateOrderId, validateOrderPaymentsOptions } from './options.ts';
 import { type OrderPressOptions, pressPay } from './press.ts';
 import type { OrderStatus } from './status.ts';
 import { type OrderReadOptions, type OrderWaitOptions, readStatus, waitForOrder } from './wait.ts';
 
-export type { AttentionReason } from '../events.ts';
+export type { AttentionReason } from '../ledger/order.ts';
 export type { OrderAttention, OrderPaymentsOptions, PaidPayment, UnpaidPayment } from './options.ts';
 export type { OrderPressOptions } from './press.ts';
 export type {
@@ -66,7 +66,7 @@ export interface OrderPayments {
   /**
    * Returns how far the payment of an order is, from the journal alone: no request is sent.
    *
-   * @throws {ConfigurationError} if an argument or an option is not valid, or the order has a key that is no payment of it.
+   * @throws {ConfigurationError} if an argument or an option is not valid, or the order belongs to another service or mode.
    * @throws {JournalError} if the journal failed.
    *
    * @example if ((await orderPayments.read('17')).state === 'paid') show('Thank you. Your order is paid.');
@@ -132,16 +132,9 @@ export interface OrderPayments {
 export function createOrderPayments(options: OrderPaymentsOptions): OrderPayments {
   const { payments, journal, ...handlers } = validateOrderPaymentsOptions(options);
   const access = readAccess(payments, journal);
-  const { store, lease, followUps } = getJournalCore(journal);
-  const context = { payments, ...handlers, access, records: createRecords(store, lease), followUps };
-  const sweeper = createSweeper({
-    kind: 'order',
-    payments,
-    journal,
-    findProblem: (payment, transaction) => findProblem(context, payment, transaction),
-    onFinal: (payment, transaction, stop) => handleFinal(context, payment, transaction, stop),
-    onAttention: (payment, reason, stop) => handleAttention(context, payment, reason, stop),
-  });
+  const context = { payments, ...handlers, access, records: getRecords(journal) };
+  const findHandler = (call: HandlerCall) => findOrderHandler(context, call);
+  const sweeper = createSweeper({ kind: 'order', payments, journal, findHandler });
   const track = <T>(name: string, order: string, run: (id: string) => Promise<T>) =>
     access.calls.track(async () => run(validateOrderId(order)), `${name} of order`, order);
   return {

@@ -3,11 +3,10 @@ import type { Transaction } from '../api/transaction.ts';
 import type { PaymentsClient } from '../client.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { AttentionReason } from '../events.ts';
 import { clientShape } from '../follow-ups/options.ts';
-import type { Records } from '../journal/compare-and-swap.ts';
-import type { FollowUpRecords } from '../journal/follow-up-records.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Records } from '../journal/records.ts';
+import type { AttentionReason } from '../ledger/order.ts';
 import { type OptionsShape, optionalFunction, parseOptions, requiredFunction } from '../parse-options.ts';
 import type { OrderPayment } from './status.ts';
 
@@ -28,12 +27,13 @@ export interface OrderPaymentsOptions {
    * Called when a person is needed: once for each reason, and again if it throws.
    *
    * - `unresolved`: a charge might exist under this key. Find out, and call `payments.resolve`.
-   * - `shared_reference`: the transaction of this payment is that of another key.
+   * - `shared_reference`: the transaction of this payment belongs to another one.
    * - `overdue`: the deadline has passed. The payment can still become final, and is checked for 7 more days.
    * - `mismatch`: the transaction has another amount or currency than the payment.
    * - `gone`: the service does not know the transaction any more.
    * - `paid_twice`: another payment pays this order already: pay this one back.
-   * - `price_changed`: it was paid, but the latest payment has another amount: deliver or pay it back, then close its key.
+   * - `price_changed`: it was paid, and the order was asked for at another price since: accept it, or pay it back and close it.
+   * - `unreadable`: for a day, no check could read the transaction.
    *
    * @example onAttention: ({ order, key, reason }) => alert(`order ${order}, ${key}: ${reason}`)
    */
@@ -78,7 +78,6 @@ export interface OrdersContext
   extends Pick<OrderPaymentsOptions, 'payments' | 'onPaid' | 'onAttention' | 'onUnpaid'> {
   readonly access: ClientAccess;
   readonly records: Records;
-  readonly followUps: FollowUpRecords;
 }
 
 /** @throws {ConfigurationError} if the id of an order is not 1 to 200 printable characters. */

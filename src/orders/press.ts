@@ -1,45 +1,46 @@
 /** What happens when a customer presses "Pay": what is recorded of the order decides whether anything is sent. */
 
 import * as z from 'zod/mini';
-import { type CreateOperation, DEFAULT_CURRENCY } from '../api/operations.ts';
-import type { PaymentOptions } from '../client-access.ts';
+import type { CreateOperation } from '../api/operations.ts';
 import { createDigest } from '../digest.ts';
 import {
   type AnyTransaction,
   AuthenticationError,
+  ClosedError,
   ConfigurationError,
   InvalidInputError,
   isPaymentsError,
   JournalError,
 } from '../errors.ts';
-import { validateInput } from '../http/call.ts';
-import type { CreateRequest } from '../idempotency/fingerprint.ts';
+import { type Checked, checkReference, recordChecks } from '../follow-ups/check.ts';
+import { prepareCall } from '../http/call.ts';
+import {
+  assertService,
+  type CreateRequest,
+  createAsk,
+  type Decided,
+  decide,
+  type KeyedCall,
+  type Origin,
+  resolveOrigin,
+} from '../idempotency/claim.ts';
+import { createKeyContext } from '../idempotency/key-errors.ts';
+import { sendClaimed } from '../idempotency/send-claimed.ts';
 import { waitForJournal } from '../journal/call-store.ts';
-import { type Records, retryCas } from '../journal/compare-and-swap.ts';
-import { readOrderRecord, writeOrderRecord } from '../journal/order-record.ts';
-import { paymentKey } from '../journal/record.ts';
-import { isNoJournalError } from '../journal/store.ts';
+import { reportWarnings } from '../journal/create-journal.ts';
+import { namePayment } from '../journal/names.ts';
+import type { Found } from '../journal/records.ts';
+import { findShown, getState } from '../ledger/order.ts';
+import { isSending } from '../ledger/payment.ts';
+import { type Ask, askPrice, isAskedFor, press } from '../ledger/press.ts';
+import type { LedgerRecord } from '../ledger/record.ts';
 import { createOptionsSchema } from '../normalize-options.ts';
 import type { UnkeyedOptions } from '../options.ts';
 import { type OptionsShape, optionalFlag, parseOptions } from '../parse-options.ts';
-import { elapsedSince, readClocks, sleep } from '../timing.ts';
-import { checkEarlierPayments, mightBePaid, type PressChecks } from './check.ts';
+import { elapsedSince, readClocks, sleep, type Timestamp } from '../timing.ts';
+import { stringField } from '../untrusted.ts';
 import type { OrdersContext } from './options.ts';
-import {
-  createOrder,
-  MAX_PAYMENTS,
-  notAnOrderPaymentError,
-  type Order,
-  type OrderedPayment,
-} from './order.ts';
-import { readSettledOrder } from './settle.ts';
-import {
-  decideStatus,
-  getPhase,
-  type OrderStatus,
-  type ProcessingOrder,
-  type UnpaidOrder,
-} from './status.ts';
+import { decideStatus, type OrderStatus } from './status.ts';
 
 /** The options of `charge` and `checkout`. Each of the others mirrors the client's option of that name. */
 export interface OrderPressOptions extends UnkeyedOptions {
@@ -60,27 +61,12 @@ const pressOptionsSchema = /* @__PURE__ */ (() =>
   } satisfies OptionsShape<OrderPressOptions>))();
 
 /** One press, as its steps share it. */
-interface Press {
+interface Press<Input, Request extends CreateRequest, Result> {
   readonly context: OrdersContext;
-  readonly id: string;
-  /** Sends the request of this press at most once for its key. */
-  readonly create: (options: PaymentOptions) => Promise<{ readonly result?: AnyTransaction | undefined }>;
-  /** `undefined` if the input is not valid. */
-  readonly asked: AskedPayment | undefined;
-  readonly invalid: InvalidInputError | undefined;
-  readonly options: UnkeyedOptions;
+  readonly keyed: KeyedCall<Input, Request, Result>;
+  readonly origin: Origin;
+  readonly since: Timestamp;
   readonly startAnother: boolean;
-  readonly checked: PressChecks;
-}
-
-/** What a press asks for, as it is compared with a payment under way. */
-interface AskedPayment {
-  readonly operation: string;
-  readonly amount: string;
-  readonly currency: string;
-  readonly network: string | undefined;
-  /** A digest of the number. */
-  readonly phone: string | undefined;
 }
 
 /** Pays an order, if what is recorded of it allows that, and returns how far it is then. */
@@ -91,239 +77,205 @@ export async function pressPay<Input, Request extends CreateRequest, Result exte
   input: Input,
   pressOptions: OrderPressOptions,
 ): Promise<OrderStatus> {
+  const since = readClocks();
+  const { access, records } = context;
+  const { client } = access;
   const { startAnother = false, ...options } = parseOptions(pressOptionsSchema, pressOptions, {
     operation: operation.name,
   });
-  const create = (given: PaymentOptions) => context.access.createPayment(operation, input, given);
-  const read = await readInput(id, operation, input, context.access.maxAmount);
-  const press = { context, id, create, ...read, options, startAnother, checked: new Map() };
-  return await retryCas(() => tryToPay(press));
+  const { signal, timeout = client.timeout } = options;
+  const origin = await resolveOrigin(access, { signal, timeout }, operation.name);
+  reportWarnings(client.journal, client.report);
+  const name = { kind: 'order', id } as const;
+  const call = readInput(() => prepareCall(client, operation, input, options));
+  if (call instanceof InvalidInputError || access.closing.aborted) {
+    const error = call instanceof InvalidInputError ? call : new ClosedError(operation.name);
+    const { record } = await waitForJournal(() => records.read(name), { end: signal });
+    assertService(record, origin.service);
+    return addError(decideStatus(id, record, records.now), error, call instanceof InvalidInputError);
+  }
+  const { phone } = call.request;
+  const keyed = {
+    name,
+    operation,
+    call,
+    phone: phone === undefined ? undefined : await digestPhone(id, phone),
+  };
+  return await decideAndPay({ context, keyed, origin, since, startAnother });
 }
 
-/** Returns `undefined` if the order changed meanwhile: what to do is decided anew then. */
-async function tryToPay(press: Press): Promise<OrderStatus | undefined> {
-  const { context, id, invalid, options } = press;
-  const order = await readSettledOrder(context.records, id, { end: options.signal }).catch(
-    (error: unknown) => {
-      // The claim of the first payment makes the tables.
-      if (isNoJournalError(error)) return createOrder(id);
-      throw error;
-    },
+/** What a customer causes is no exception: the error is a part of the status. */
+function readInput<T>(prepare: () => T): T | InvalidInputError {
+  try {
+    return prepare();
+  } catch (error) {
+    if (error instanceof InvalidInputError) return error;
+    throw error;
+  }
+}
+
+/** Why a call that tried to pay has started nothing is a part of the status. */
+function addError(status: OrderStatus, error: unknown, differs: boolean): OrderStatus {
+  const shown = isPaymentsError(error) ? { error } : {};
+  if (status.state === 'unpaid') return { ...status, ...shown };
+  if (status.state === 'processing') return { ...status, ...(differs && { differs }), ...shown };
+  return status;
+}
+
+async function decideAndPay<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  pressing: Press<Input, Request, Result>,
+): Promise<OrderStatus> {
+  const { context, keyed, origin, since, startAnother } = pressing;
+  const { access, records } = context;
+  const { name, call } = keyed;
+  const { signal } = call;
+  const contextOf = (number: number) =>
+    createKeyContext(namePayment(name, number), keyed, access.client.redactReference);
+  const owner = { kind: name.kind, service: origin.service };
+  let known: Found | undefined;
+  for (;;) {
+    const { ask, requestId } = await createAsk(access, keyed, contextOf(1).redactId);
+    const facts = { name, owner, ask };
+    const decided: Decided = await decide({ access, records, since, startAnother, signal }, facts, known);
+    const { decision, found } = decided;
+    known = found;
+    const status = () => decideStatus(name.id, found.record, records.now);
+    switch (decision.do) {
+      case 'paid':
+      case 'in_review':
+        return status();
+      case 'join':
+        return await join(pressing, found, decision.number);
+      case 'differ':
+        return addDiffers(status());
+      case 'limit':
+        return addError(status(), limitError(), true);
+      case 'check': {
+        const checked = await checkAll(pressing, ask, found, decision.references);
+        if (!checked.found) return checked.status;
+        known = checked.found;
+        break;
+      }
+      case 'send': {
+        const claim = { facts, decided, origin, requestId, hasWaited: false };
+        const sent = await sendClaimed(access, records, keyed, contextOf(decision.number), claim);
+        const paid = decideStatus(name.id, sent.record, records.now);
+        if (sent.result !== undefined) return paid;
+        if (isThrown(sent.error)) throw sent.error;
+        return addError(paid, sent.error, !isAsked(sent.record, ask, records.now));
+      }
+      default:
+    }
+  }
+}
+
+const addDiffers = (status: OrderStatus): OrderStatus =>
+  status.state === 'processing' ? { ...status, differs: true } : status;
+
+/** Whether the payment under way is the one that was asked for. */
+function isAsked(record: LedgerRecord | null, ask: Ask, now: number): boolean {
+  const shown = record && findShown(record, now);
+  return !!shown && isAskedFor(shown, ask);
+}
+
+/** A customer causes this one too, so it is not thrown. */
+const limitError = () =>
+  new ConfigurationError(
+    'This order has 50 payments, the most that one can have. Nothing was sent. Look into it, and give it another id.',
   );
-  const status = decideStatus(order);
-  switch (status.state) {
-    case 'paid':
-    case 'in_review':
-      return status;
-    case 'processing':
-      return await pressAgain(press, order, status);
-    case 'unpaid':
-      return invalid ? { ...status, error: invalid } : await payNext(press, order, status);
-  }
-}
 
-/** A payment is under way. The customer might just have declined it, so it is checked first. */
-async function pressAgain(
-  press: Press,
-  order: Order,
-  status: ProcessingOrder,
-): Promise<OrderStatus | undefined> {
-  const { context, asked, options, startAnother, checked } = press;
-  const latest = order.payments.find(({ number }) => number === status.payment.number);
-  if (latest && !checked.has(latest.number) && mightBePaid(latest)) {
-    const check = { except: 0, checked, signal: options.signal };
-    await checkEarlierPayments(context, { ...order, payments: [latest] }, check);
-    return undefined;
-  }
-  const isAnother = asked && startAnother && latest && isOther(latest, asked);
-  return isAnother ? await payNext(press, order, status) : await joinPayment(press, order, status);
+/**
+ * Checks payments that might be paid, and records what was found with the price that the press asks for. `status`: one of them got
+ * no answer, so nothing begins.
+ *
+ * @throws {AuthenticationError} if the service refuses the API key: that is the merchant's to correct.
+ */
+async function checkAll<Input, Request extends CreateRequest, Result>(
+  { context, keyed: { name, call }, origin }: Press<Input, Request, Result>,
+  ask: Ask,
+  known: Found,
+  references: readonly string[],
+): Promise<{ found: Found } | { found: undefined; status: OrderStatus }> {
+  const { access, records } = context;
+  const { record } = known;
+  const stop = call.signal ?? access.closing;
+  const checks: Checked[] = await Promise.all(
+    record
+      ? references.map((reference) =>
+          checkReference(access, record, { reference, askedAt: records.now, signal: stop, sendUntil: stop }),
+        )
+      : [],
+  );
+  const failed = checks.find(({ finding }) => finding.is === 'failed' || finding.is === 'temporary');
+  const owner = { kind: name.kind, service: origin.service };
+  const recording = records.change(
+    name,
+    (before, now) => {
+      const checked = recordChecks(before && askPrice(before, ask), checks, now);
+      if (!failed || !checked || getState(checked, now) !== 'processing') return { record: checked };
+      // Nothing begins: this tells only whether what is under way is what was asked for.
+      const pressing = {
+        ask,
+        lease: records.lease,
+        since: Number.NEGATIVE_INFINITY,
+        now,
+        startAnother: false,
+      };
+      const pressed = press(checked, owner, pressing);
+      return pressed.decision.do === 'join' ? { record: pressed.record } : { record: checked };
+    },
+    { known },
+  );
+  const { found } = await waitForJournal(() => recording, { end: call.signal });
+  if (!failed) return { found };
+  const status = decideStatus(name.id, found.record, records.now);
+  const isJoined = isAsked(found.record, ask, records.now);
+  return { found: undefined, status: isJoined ? status : addError(status, failed.error, true) };
 }
-
-/** Nothing is sent: tells whether the payment under way is the one that was asked for. */
-async function joinPayment(press: Press, order: Order, status: ProcessingOrder): Promise<OrderStatus> {
-  const { asked } = press;
-  const payment = order.payments.find(({ number }) => number === status.payment.number);
-  if (!asked || !payment || isOther(payment, asked)) return { ...status, differs: true };
-  return isOpening(payment) ? await readOnceOpened(press, payment.number) : status;
-}
-
-const isOpening = ({ record, isInProgress }: OrderedPayment) =>
-  record.operation === 'initialize' && isInProgress;
 
 /** Delays between two reads while another press opens a page, in milliseconds. */
 const MIN_READ_DELAY = 25;
 const MAX_READ_DELAY = 500;
 
 /**
- * Reads an order once the page that another press is opening is known, so that both presses return its address. Nothing is
- * sent. After the timeout of a request, it returns how far the order is then.
+ * What was asked for is under way. If it is a page that another press is opening, its address is waited for, so that both presses
+ * return it, but not for longer than a request can take.
  */
-async function readOnceOpened({ context, id, options }: Press, number: number): Promise<OrderStatus> {
+async function join<Input, Request extends CreateRequest, Result>(
+  { context, keyed: { name, call } }: Press<Input, Request, Result>,
+  joined: Found,
+  number: number,
+): Promise<OrderStatus> {
   const { records, access } = context;
+  const isOpening = ({ record }: Found) => {
+    const payment = record?.payments[number - 1];
+    return payment?.operation === 'initialize' && isSending(payment, records.now);
+  };
   const startedAt = readClocks();
-  for (let delay = MIN_READ_DELAY; ; delay = Math.min(1.5 * delay, MAX_READ_DELAY)) {
-    await sleep(delay, options.signal);
-    const order = await readSettledOrder(records, id, { end: options.signal });
-    const payment = order.payments.find((item) => item.number === number);
-    const isOver = elapsedSince(startedAt) > access.timeout || access.closing.aborted;
-    if (isOver || !payment || !isOpening(payment)) return decideStatus(order);
+  let found = joined;
+  for (let delay = MIN_READ_DELAY; isOpening(found); delay = Math.min(1.5 * delay, MAX_READ_DELAY)) {
+    if (elapsedSince(startedAt) > access.client.timeout || access.closing.aborted) break;
+    await sleep(delay, call.signal);
+    found = await waitForJournal(() => records.read(name), { end: call.signal });
   }
+  const status = decideStatus(name.id, found.record, records.now);
+  return isWithoutPage(found.record, number) ? addDiffers(status) : status;
 }
 
-/** Begins the next payment of an order, or its latest one again, unless an earlier one is paid. */
-async function payNext(
-  press: Press,
-  order: Order,
-  status: UnpaidOrder | ProcessingOrder,
-): Promise<OrderStatus | undefined> {
-  const { context, options, checked } = press;
-  const latest = order.payments.find(({ number }) => number === order.record.latest);
-  const canReuse = !latest || getPhase(latest) === 'reusable';
-  const number = canReuse ? order.record.latest : order.record.latest + 1;
-  const check = { except: number, checked, signal: options.signal };
-  const { isPaid, error = findLimitError(number) } = await checkEarlierPayments(context, order, check);
-  if (isPaid) return undefined;
-  if (error !== undefined) {
-    if (status.state === 'processing') return { ...status, differs: true };
-    return isPaymentsError(error) ? { ...status, error } : status;
-  }
-  if (!canReuse || order.record.pruning) {
-    const record = () => recordNext(context, order, number);
-    if (!(await waitForJournal(record, { end: options.signal }))) return undefined;
-  }
-  return await startPayment(press, order, number);
+/** The address of the page held a secret, so it is not recorded: the customer needs another one. */
+function isWithoutPage(record: LedgerRecord | null, number: number): boolean {
+  const payment = record?.payments[number - 1];
+  if (payment?.operation !== 'initialize' || payment.charge.is !== 'made') return false;
+  return stringField(payment.charge.result, 'checkout_url') === undefined;
 }
-
-/** Records which payment of an order comes next, and what it supersedes; `false` if the order changed meanwhile. */
-async function recordNext({ records }: OrdersContext, order: Order, number: number): Promise<boolean> {
-  const { pruning, ...record } = order.record;
-  const latest = order.payments.find((payment) => payment.number === record.latest);
-  const isUnderWay = latest !== undefined && getPhase(latest) === 'processing';
-  const superseded = isUnderWay ? [...record.superseded, latest.number] : record.superseded;
-  // The payment that paid the order was pruned: it counts as new.
-  const paidBy = pruning ? undefined : record.paidBy;
-  const next = { ...record, latest: number, superseded, paidBy };
-  return (await writeOrderRecord(records.store, order, next)) !== null;
-}
-
-/** A customer causes this one too, so it is not thrown. */
-function findLimitError(number: number): ConfigurationError | undefined {
-  if (number <= MAX_PAYMENTS) return undefined;
-  return new ConfigurationError(
-    `This order has ${MAX_PAYMENTS} payments, the most that one can have. Nothing was sent. Look into it, and give it another id.`,
-  );
-}
-
-/** Why a claimed payment is not sent after all. */
-class StandDown {
-  readonly why: 'changed' | 'tried';
-
-  constructor(why: 'changed' | 'tried') {
-    this.why = why;
-  }
-}
-
-async function startPayment(press: Press, order: Order, number: number): Promise<OrderStatus | undefined> {
-  const { context, id, create, asked, options } = press;
-  const { records } = context;
-  const key = paymentKey(id, number);
-  const attempts = order.payments.find((payment) => payment.number === number)?.record.attempts ?? 0;
-  const phone = asked?.phone;
-  let error: unknown;
-  try {
-    const { result } = await create({
-      ...options,
-      idempotencyKey: key,
-      order: { id, number, ...(phone === undefined ? {} : { phone }) },
-      confirm(claimedAttempts) {
-        const isTried = claimedAttempts > attempts + 1;
-        const confirm = () => confirmPayment(records, order, { number, isTried });
-        return waitForJournal(confirm, { end: options.signal });
-      },
-    });
-    if (result === undefined) throw notAnOrderPaymentError(key);
-  } catch (thrown) {
-    if (thrown instanceof StandDown && thrown.why === 'changed') return undefined;
-    if (isThrown(thrown)) throw thrown;
-    error = thrown;
-  }
-  // After a request, an abort would leave it open whether a payment is under way.
-  const isUnsent = isPaymentsError(error) && error.outcome === 'not_sent';
-  const limits = isUnsent ? { end: options.signal } : {};
-  const now = await readSettledOrder(records, id, limits).catch((cause: unknown) => {
-    throw cause instanceof JournalError && !isUnsent ? failedAfterRequestError(cause) : cause;
-  });
-  const status = decideStatus(now);
-  if (status.state === 'unpaid' && isPaymentsError(error)) return { ...status, error };
-  return status.state === 'processing' ? await joinPayment(press, now, status) : status;
-}
-
-/**
- * Runs after the claim, and before anything is sent: another press might have gone on meanwhile, or `prune` might have begun
- * before it could see the claim.
- *
- * @throws {StandDown} if it has. A payment that was refused is not sent again by a press that waited for it (`isTried`).
- */
-async function confirmPayment(
-  { store }: Records,
-  { id, record: { priceChanged } }: Order,
-  { number, isTried }: { number: number; isTried: boolean },
-): Promise<void> {
-  const { record } = await readOrderRecord(store, id);
-  const isPaid = record.paidBy !== undefined || record.priceChanged.length > priceChanged.length;
-  if (isPaid || record.pruning || record.latest !== number) throw new StandDown('changed');
-  if (isTried) throw new StandDown('tried');
-}
-
-/** The error of the read says that nothing was sent, and is right about itself alone. */
-const failedAfterRequestError = (cause: JournalError) =>
-  new JournalError(
-    'The journal failed after the request: a payment might be under way. Read the order, or press again: it is not charged twice.',
-    { outcome: 'unknown', cause },
-  );
 
 /** Whether an error is the caller's own. What a customer or the service causes is a part of the status. */
 function isThrown(error: unknown): boolean {
-  if (error instanceof StandDown) return false;
   const isOwn =
     error instanceof ConfigurationError ||
     error instanceof AuthenticationError ||
     error instanceof JournalError;
   return isOwn || !isPaymentsError(error);
-}
-
-function isOther({ record }: OrderedPayment, asked: AskedPayment): boolean {
-  const { operation, amount, currency, network, order } = record;
-  return (
-    operation !== asked.operation ||
-    amount !== asked.amount ||
-    currency !== asked.currency ||
-    network !== asked.network ||
-    order?.phone !== asked.phone
-  );
-}
-
-/** What a customer causes is no exception: the error is a part of the status. */
-async function readInput<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  id: string,
-  operation: CreateOperation<Input, Request, Result>,
-  input: Input,
-  maxAmount: number,
-): Promise<{ asked: AskedPayment | undefined; invalid: InvalidInputError | undefined }> {
-  try {
-    const {
-      amount,
-      currency = DEFAULT_CURRENCY,
-      network,
-      phone,
-    } = validateInput(operation, input, maxAmount);
-    const digest = phone === undefined ? undefined : await digestPhone(id, phone);
-    const asked = { operation: operation.name, amount: amount.toFixed(2), currency, network, phone: digest };
-    return { asked, invalid: undefined };
-  } catch (error) {
-    if (error instanceof InvalidInputError) return { asked: undefined, invalid: error };
-    throw error;
-  }
 }
 
 /** So short that a thousand numbers of a country share it: it tells two numbers apart, and does not reveal one. */

@@ -1,6 +1,16 @@
 import type { AnyPaymentsError } from '../errors.ts';
+import {
+  type AttentionReason,
+  canPay,
+  findReview,
+  findShown,
+  getState,
+  isSuperseded,
+  listAttention,
+} from '../ledger/order.ts';
+import { referenceOf, seenOf } from '../ledger/payment.ts';
+import type { LedgerRecord, Payment } from '../ledger/record.ts';
 import { stringField } from '../untrusted.ts';
-import type { Order, OrderedPayment } from './order.ts';
 
 /** A payment of an order. It is plain JSON. */
 export interface OrderPayment {
@@ -18,16 +28,21 @@ export interface OrderPayment {
   readonly reference?: string;
   /** Of a checkout payment: send the customer there. */
   readonly checkout_url?: string;
-  /** The final status once there is one, before that the status that the service returned first. */
+  /** The status that the last check returned, before that the one that the service returned first. */
   readonly status?: string;
   /** When its latest request began, in milliseconds since 1970. */
   readonly createdAt: number;
   /** Whether a later payment took its place while it was under way. It can still be paid, and is followed. */
   readonly superseded?: true;
+  /** Why a person has to decide about this payment, if one has to. */
+  readonly attention?: AttentionReason;
 }
 
-/** Why a person has to decide. */
-export type ReviewReason = 'unresolved' | 'mismatch' | 'gone' | 'price_changed';
+/** Why an order is in review. */
+export type ReviewReason = Extract<
+  AttentionReason,
+  'unresolved' | 'shared_reference' | 'price_changed' | 'mismatch' | 'gone'
+>;
 
 interface OrderFacts {
   readonly order: string;
@@ -38,7 +53,8 @@ interface OrderFacts {
 /** Nothing is under way, so the customer can pay. */
 export interface UnpaidOrder extends OrderFacts {
   readonly state: 'unpaid';
-  readonly canPay: true;
+  /** `false` if the order has 50 payments: it can have no other. */
+  readonly canPay: boolean;
   /** Why this call started nothing, if it tried. `error.nextStep` says what to do; `error.toJSON()` makes it plain. */
   readonly error?: AnyPaymentsError;
 }
@@ -50,6 +66,8 @@ export interface ProcessingOrder extends OrderFacts {
   readonly payment: OrderPayment;
   /** Whether this call asked for another number, network, method, amount or currency than the payment under way has. */
   readonly differs?: true;
+  /** Why this call started nothing, if it tried. */
+  readonly error?: AnyPaymentsError;
 }
 
 /** The order is paid. `onPaid` delivers it. */
@@ -66,9 +84,10 @@ export interface OrderInReview extends OrderFacts {
   readonly payment: OrderPayment;
   /**
    * - `unresolved`: a charge might exist under the key of `payment`.
+   * - `shared_reference`: the transaction of `payment` belongs to another payment.
+   * - `price_changed`: `payment` is paid, and the order was asked for at another price since.
    * - `mismatch`: the transaction has another amount or currency than the payment.
    * - `gone`: the service does not know the transaction any more.
-   * - `price_changed`: an earlier payment was paid, with another amount than the latest one has.
    */
   readonly reason: ReviewReason;
 }
@@ -76,89 +95,49 @@ export interface OrderInReview extends OrderFacts {
 /** How far the payment of an order is: told apart by `state`. */
 export type OrderStatus = UnpaidOrder | ProcessingOrder | PaidOrder | OrderInReview;
 
-/** How far one payment is. */
-export type PaymentPhase =
-  /** It has no charge, and can be used again with any input. */
-  | 'reusable'
-  /** It is under way. */
-  | 'processing'
-  | 'success'
-  /** It cannot be paid any more. */
-  | 'over'
-  /** It ended, but the service might still take the money for it. */
-  | 'abandoned'
-  | 'unresolved'
-  | 'mismatch'
-  | 'gone';
+/** Returns how far an order is. `null`: nothing is recorded of it. */
+export function decideStatus(order: string, record: LedgerRecord | null, now: number): OrderStatus {
+  if (record === null) return { order, payments: [], state: 'unpaid', canPay: true };
+  const payments = record.payments.map((payment) => toOrderPayment(order, record, payment, now));
+  const facts = { order, payments };
+  const state = getState(record, now);
+  const review = findReview(record, now);
+  const shown = findShown(record, now);
+  const number = record.winner ?? review?.number ?? (shown ? record.payments.indexOf(shown) + 1 : 0);
+  const payment = payments[number - 1];
+  if (!payment || state === 'unpaid') return { ...facts, state: 'unpaid', canPay: canPay(record, now) };
+  if (state !== 'in_review') return { ...facts, state, canPay: false, payment };
+  return { ...facts, state, canPay: false, payment, reason: toReviewReason(review?.reason) };
+}
 
-export function getPhase({ record, isInProgress }: OrderedPayment): PaymentPhase {
-  switch (record.state) {
-    case 'not_sent':
-    case 'rejected':
-    case 'not_charged':
-      return 'reusable';
-    case 'closed':
-      return 'over';
-    case 'begun':
-      return isInProgress ? 'processing' : 'unresolved';
-    case 'unknown':
+function toReviewReason(reason: AttentionReason | undefined): ReviewReason {
+  switch (reason) {
+    case 'shared_reference':
+    case 'price_changed':
+    case 'mismatch':
+    case 'gone':
+      return reason;
+    default:
       return 'unresolved';
-    case 'completed': {
-      const { final, problem } = record.followUp ?? {};
-      if (final?.status === 'success') return 'success';
-      if (final) return final.status === 'failed' ? 'over' : 'abandoned';
-      return problem ?? 'processing';
-    }
   }
 }
 
-/** Returns the status of an order as its records show it. A success that no order record knows yet does not count. */
-export function decideStatus(order: Order): OrderStatus {
-  const payments = order.payments.map((payment) => toOrderPayment(order, payment));
-  const facts = { order: order.id, payments };
-  const find = (number: number | undefined) => payments.find((payment) => payment.number === number);
-
-  const winner = find(order.record.paidBy);
-  if (winner) return { ...facts, state: 'paid', canPay: false, payment: winner };
-
-  const review = findReview(order);
-  const reviewed = review && find(review.number);
-  if (reviewed)
-    return { ...facts, state: 'in_review', canPay: false, payment: reviewed, reason: review.reason };
-
-  const latest = order.payments.find(({ number }) => number === order.record.latest);
-  const payment = latest && find(latest.number);
-  // A success is recorded as the winner before it is said to anybody.
-  const isUnderWay = latest && ['processing', 'success'].includes(getPhase(latest));
-  if (payment && isUnderWay) return { ...facts, state: 'processing', canPay: false, payment };
-  return { ...facts, state: 'unpaid', canPay: true };
-}
-
-/** Returns the payment that a person has to look at. One that is paid at another price comes first. */
-function findReview({ record, payments }: Order): { number: number; reason: ReviewReason } | undefined {
-  const changed = payments.find(
-    (payment) => record.priceChanged.includes(payment.number) && payment.record.state !== 'closed',
-  );
-  if (changed) return { number: changed.number, reason: 'price_changed' };
-  const unresolved = payments.find((payment) => getPhase(payment) === 'unresolved');
-  if (unresolved) return { number: unresolved.number, reason: 'unresolved' };
-  const latest = payments.find(({ number }) => number === record.latest);
-  const phase = latest && getPhase(latest);
-  if (latest && (phase === 'mismatch' || phase === 'gone')) return { number: latest.number, reason: phase };
-  return undefined;
-}
-
+/** Returns a payment as it is shown. */
 export function toOrderPayment(
-  order: Pick<Order, 'record'>,
-  { key, number, record }: OrderedPayment,
+  order: string,
+  record: LedgerRecord,
+  payment: Payment,
+  now: number,
 ): OrderPayment {
-  const { operation, amount, currency, network, createdAt } = record;
-  const result = record.state === 'completed' ? record.result : undefined;
-  const reference = result?.reference ?? (record.state === 'unknown' ? record.reference : undefined);
-  const status = record.followUp?.final?.status ?? (result && stringField(result, 'status'));
+  const number = record.payments.indexOf(payment) + 1;
+  const { operation, amount, currency, network, createdAt, charge } = payment;
+  const result = charge.is === 'made' ? charge.result : undefined;
+  const reference = referenceOf(payment);
+  const status = seenOf(payment)?.status ?? (result && stringField(result, 'status'));
   const checkoutUrl = result && stringField(result, 'checkout_url');
+  const attention = listAttention(record, now).find((item) => item.number === number)?.reason;
   return {
-    key,
+    key: `${order}/${number}`,
     number,
     method: operation === 'initialize' ? 'checkout' : 'mobile_money',
     amount,
@@ -168,6 +147,7 @@ export function toOrderPayment(
     ...(checkoutUrl === undefined ? {} : { checkout_url: checkoutUrl }),
     ...(status === undefined ? {} : { status }),
     createdAt,
-    ...(order.record.superseded.includes(number) ? { superseded: true } : {}),
+    ...(isSuperseded(record, payment, now) ? { superseded: true } : {}),
+    ...(attention === undefined ? {} : { attention }),
   };
 }

@@ -8,14 +8,13 @@ import {
   TransactionMismatchError,
   WaitTimeoutError,
 } from '../errors.ts';
-import type { CheckEnd } from '../follow-ups/plan.ts';
+import { type Checked, recordChecks, toChecked, toFailedCheck } from '../follow-ups/check.ts';
+import { assertService, resolveOrigin } from '../idempotency/claim.ts';
 import { getLateResult, type JournalWait, waitForJournal } from '../journal/call-store.ts';
+import type { Found } from '../journal/records.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
 import { elapsedSince, linkSignals, readClocks, sleep } from '../timing.ts';
-import { recordCheck } from './check.ts';
 import type { OrdersContext } from './options.ts';
-import type { Order } from './order.ts';
-import { readSettledOrder } from './settle.ts';
 import { decideStatus, type OrderStatus } from './status.ts';
 
 /** The options of `read`. */
@@ -35,12 +34,27 @@ const orderReadOptionsSchema = /* @__PURE__ */ (() =>
 
 /** Returns how far an order is, from the journal alone. */
 export async function readStatus(
-  { records }: OrdersContext,
+  context: OrdersContext,
   id: string,
   options: OrderReadOptions,
 ): Promise<OrderStatus> {
+  const { access, records } = context;
   const { signal } = parseOptions(orderReadOptionsSchema, options, { operation: 'verify' });
-  return decideStatus(await readSettledOrder(records, id, { end: signal }));
+  const { service } = await resolveOrigin(access, { signal, timeout: access.client.timeout });
+  const { record } = await readOrder(context, id, service, { end: signal });
+  return decideStatus(id, record, records.now);
+}
+
+/** @throws {ConfigurationError} if the order belongs to another service or mode. */
+async function readOrder(
+  { records }: OrdersContext,
+  id: string,
+  service: string,
+  limits: JournalWait,
+): Promise<Found> {
+  const found = await waitForJournal(() => records.read({ kind: 'order', id }), limits);
+  assertService(found.record, service);
+  return found;
 }
 
 const orderWaitOptionsSchema = /* @__PURE__ */ (() =>
@@ -67,7 +81,8 @@ export async function waitForOrder(
   id: string,
   options: OrderWaitOptions,
 ): Promise<OrderStatus> {
-  const { timeout = context.access.rules.timeout, signal: own } = parseOptions(
+  const { access, records } = context;
+  const { timeout = access.client.polling.rules.timeout, signal: own } = parseOptions(
     orderWaitOptionsSchema,
     options,
     {
@@ -76,17 +91,19 @@ export async function waitForOrder(
   );
   const startedAt = readClocks();
   const getLeft = () => Math.max(0, timeout - elapsedSince(startedAt));
-  const { signal, release } = linkSignals(own, context.access.closing, () => new ClosedError('verify'));
+  const { signal, release } = linkSignals(own, access.closing, () => new ClosedError('verify'));
   const getLimits = () => ({ timeout: Math.max(MIN_JOURNAL_TIMEOUT, getLeft()), end: signal });
   let status: OrderStatus | undefined;
   try {
+    const { service } = await resolveOrigin(access, { signal, timeout: access.client.timeout });
     for (;;) {
-      const order = await readSettledOrder(context.records, id, getLimits());
-      status = decideStatus(order);
+      const found = await readOrder(context, id, service, getLimits());
+      status = decideStatus(id, found.record, records.now);
       if (status.state !== 'processing' || getLeft() === 0) return status;
       const { number, reference } = status.payment;
+      const awaited = { id, service, number, getLeft, getLimits, signal };
       if (reference === undefined) await sleep(Math.min(CLAIM_READ_INTERVAL, getLeft()), signal);
-      else await waitForNews(context, order, { reference, number, getLeft, getLimits, signal });
+      else await waitForNews(context, found, { ...awaited, reference });
     }
   } catch (error) {
     if (status && error instanceof JournalError && getLeft() === 0) return status;
@@ -97,6 +114,8 @@ export async function waitForOrder(
 }
 
 interface AwaitedPayment {
+  id: string;
+  service: string;
   reference: string;
   number: number;
   getLeft: () => number;
@@ -105,38 +124,45 @@ interface AwaitedPayment {
 }
 
 /** Waits until the payment is final, until another process has recorded something, or for the time that is left. */
-async function waitForNews(
-  context: OrdersContext,
-  order: Order,
-  { reference, number, getLeft, getLimits, signal }: AwaitedPayment,
-): Promise<void> {
-  const payment = order.payments.find((item) => item.number === number);
+async function waitForNews(context: OrdersContext, known: Found, awaited: AwaitedPayment): Promise<void> {
+  const { id, reference, number, getLeft, getLimits, signal } = awaited;
+  const { payments, records } = context;
+  const payment = known.record?.payments[number - 1];
   if (!payment) return;
-  const { amount, currency, createdAt } = payment.record;
+  const { amount, currency, createdAt } = payment;
   const news = new AbortController();
   const either = linkSignals(signal, news.signal, () => news.signal.reason);
-  readUntilChanged(context, order.id, number, either.signal).then(
+  readUntilChanged(context, awaited, either.signal).then(
     () => news.abort(NEWS),
     (error: unknown) => news.abort(error),
   );
-  const record = (end: CheckEnd) =>
-    waitForJournal(() => recordCheck(context, order.id, payment, end), getLimits());
+  const record = (checked: Checked) =>
+    waitForJournal(
+      () =>
+        records.change({ kind: 'order', id }, (before, now) => ({
+          record: recordChecks(before, [checked], now),
+        })),
+      getLimits(),
+    );
   try {
-    const startedAt = Math.min(createdAt, Date.now());
-    const transaction = await context.payments.waitForFinalStatus(reference, {
+    // Of the clock of this process, as a wait counts.
+    const startedAt = Date.now() - Math.max(0, records.now - createdAt);
+    const transaction = await payments.waitForFinalStatus(reference, {
       expect: { amount, currency },
       startedAt,
       timeout: Date.now() - startedAt + getLeft(),
       signal: either.signal,
     });
-    await record({ checked: { transaction, retryAfter: undefined } });
+    await record(toChecked(reference, { transaction, retryAfter: undefined }, records.now));
+    if (!isNews(payment.finalStatuses, transaction.status))
+      await sleep(Math.min(ERROR_PAUSE, getLeft()), signal);
   } catch (error) {
     signal.throwIfAborted();
     if (error === NEWS || error instanceof WaitTimeoutError) return;
     const isOwn = CALLERS_OWN.some((kind) => error instanceof kind);
     if (isOwn || getLateResult(error)) throw error;
     const isAboutPayment = error instanceof TransactionMismatchError || error instanceof NotFoundError;
-    if (isAboutPayment) await record({ error });
+    if (isAboutPayment) await record(toFailedCheck(reference, error, records.now));
     await sleep(Math.min(ERROR_PAUSE, getLeft()), signal);
   } finally {
     news.abort(NEWS);
@@ -144,23 +170,26 @@ async function waitForNews(
   }
 }
 
+/** A payment that another client made can have other final statuses: its record decides. */
+const isNews = (finalStatuses: readonly string[], status: string) =>
+  status === 'success' || finalStatuses.includes(status);
+
 const CALLERS_OWN = [AuthenticationError, ClosedError, ConfigurationError];
 
 /** Resolves once another payment is under way, or none. It rejects if the journal hangs, or with the reason of `signal`. */
 async function readUntilChanged(
-  { records }: OrdersContext,
-  id: string,
-  number: number,
+  context: OrdersContext,
+  { id, service, number }: AwaitedPayment,
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
     await sleep(READ_INTERVAL, signal);
-    const order = await readSettledOrder(records, id, { end: signal }).catch((error: unknown) => {
+    const found = await readOrder(context, id, service, { end: signal }).catch((error: unknown) => {
       if (getLateResult(error)) throw error;
       // A journal that fails is read again.
       return undefined;
     });
-    const status = order && decideStatus(order);
+    const status = found && decideStatus(id, found.record, context.records.now);
     if (status && !(status.state === 'processing' && status.payment.number === number)) return;
   }
 }

@@ -1,15 +1,21 @@
-import type { Claim } from '../../src/journal/core.ts';
-import { getJournalCore } from '../../src/journal/core.ts';
+import { Attempt, type AttemptFacts, type RequestOutcome } from '../../src/journal/attempt.ts';
+import { getRecords } from '../../src/journal/create-journal.ts';
 import type { Journal, RecordChange } from '../../src/journal/index.ts';
-import type { ChargeIntent, Completion } from '../../src/journal/record.ts';
+import type { Found } from '../../src/journal/records.ts';
+import { type Ask, press } from '../../src/ledger/press.ts';
+import type { LedgerRecord } from '../../src/ledger/record.ts';
+import { readClocks } from '../../src/timing.ts';
 
-/** The charge of these claims. */
-export const chargeIntent: ChargeIntent = {
+/** What these claims ask for. */
+export const chargeAsk: Omit<Ask, 'attempt'> = {
   operation: 'chargeMobileMoney',
-  service: 'digest-of-the-service',
   fingerprint: 'c0ffee',
   amount: '25.50',
   currency: 'GHS',
+  network: 'mtn',
+  phone: undefined,
+  schedule: { initialDelay: 8_000, minDelay: 3_000, maxDelay: 15_000, timeout: 600_000 },
+  finalStatuses: ['success', 'failed', 'abandoned'],
 };
 
 /** The first write of a record, as a store gets it. */
@@ -18,24 +24,56 @@ export const change: RecordChange = {
   version: 'v1',
   text: '{}',
   mustCommit: true,
-  index: { kind: 'key', state: 'unknown', createdAt: 1, reference: null },
-  dueIn: 0,
+  index: { kind: 'key', createdAt: 1, attentionAt: null, dueAt: 1 },
 };
 
-/** Claims a key that must be free. */
-export async function claimKey(journal: Journal, key: string): Promise<Claim> {
-  const result = await getJournalCore(journal).claim(key, chargeIntent);
-  if (result.state !== 'claimed') throw new Error(`${key} is ${result.state}`);
-  return result.claim;
+/** An attempt that was claimed, and its record. */
+export interface ClaimedKey {
+  readonly facts: AttemptFacts;
+  readonly found: Found;
 }
 
-/** Claims a key, whatever its state is. */
-export const tryClaim = (journal: Journal, key: string) => getJournalCore(journal).claim(key, chargeIntent);
-
-/** Claims a key that must be free, and records how its charge ended. Returns whether it was recorded. */
-export async function completeKey(journal: Journal, key: string, end: Completion): Promise<boolean> {
-  return getJournalCore(journal).complete(await claimKey(journal, key), end);
+/** Claims a key that must be free, for a service and with what is asked for. */
+export async function claimKey(
+  journal: Journal,
+  key: string,
+  { service = 'digest-of-the-service', ...asked }: Partial<Ask> & { service?: string } = {},
+): Promise<ClaimedKey> {
+  const records = getRecords(journal);
+  const name = { kind: 'key', id: key } as const;
+  const owner = { kind: name.kind, service };
+  const ask = { ...chargeAsk, attempt: crypto.randomUUID(), requestId: crypto.randomUUID(), ...asked };
+  const { decision, found } = await records.change(name, (before, now) =>
+    press(before, owner, { ask, lease: records.lease, since: now, now, startAnother: false }),
+  );
+  if (decision.do !== 'send') throw new Error(`${key} cannot be claimed: ${decision.do}`);
+  return { facts: { name, owner, ask }, found };
 }
+
+/** Records how the charge of a claim ended. */
+export async function completeClaim(
+  journal: Journal,
+  { facts, found }: ClaimedKey,
+  outcome: RequestOutcome,
+): Promise<LedgerRecord | null> {
+  return await new Attempt(getRecords(journal), facts, found, readClocks()).record(outcome, () => {});
+}
+
+/** Claims a key that must be free, and records how its charge ended. */
+export async function completeKey(
+  journal: Journal,
+  key: string,
+  outcome: RequestOutcome,
+  asked: Partial<Ask> & { service?: string } = {},
+): Promise<LedgerRecord | null> {
+  return await completeClaim(journal, await claimKey(journal, key, asked), outcome);
+}
+
+/** Returns the outcome of a charge that was made. */
+export const made = (reference: string): RequestOutcome => ({
+  is: 'made',
+  result: { reference, amount: '25.50', currency: 'GHS', status: 'processing' },
+});
 
 /** Counts the keys that are due. */
-export const countDue = (journal: Journal) => getJournalCore(journal).followUps.countDue({ kind: 'key' });
+export const countDue = (journal: Journal) => getRecords(journal).countDue('key');

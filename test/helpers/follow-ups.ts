@@ -9,11 +9,9 @@ import {
 import { digestService } from '../../src/idempotency/fingerprint.ts';
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../src/index.ts';
 import { type Journal, memoryJournal, memoryStore } from '../../src/journal/index.ts';
-import type { ChargeIntent } from '../../src/journal/record.ts';
 import { createControls, type PaymentControls } from '../../src/testing/controls.ts';
 import { PaymentService } from '../../src/testing/service.ts';
 import { Webhooks } from '../../src/testing/webhooks.ts';
-import { chargeIntent } from './claims.ts';
 import { pass, passStep } from './fake-timers.ts';
 import { createResetError } from './scripted-service.ts';
 import { API_KEY, catchError, charge } from './service.ts';
@@ -165,8 +163,5 @@ export async function loseCharge(shop: FollowedShop, key: string): Promise<strin
   return made.reference;
 }
 
-/** Returns what a charge of this service and mode is claimed with. */
-export async function createIntent(): Promise<ChargeIntent> {
-  const service = await digestService(BASE_URL, 'test');
-  return { ...chargeIntent, service };
-}
+/** Returns the service and mode of the shop's clients, as its records name them. */
+export const getService = (): Promise<string> => digestService(BASE_URL, 'test');

@@ -1,4 +1,4 @@
-import { getJournalCore } from '../../src/journal/core.ts';
+import { getRecords } from '../../src/journal/create-journal.ts';
 import type { Journal, JournalQuery } from '../../src/journal/index.ts';
 
 /** Returns the keys that a journal lists, in their order. */
@@ -13,7 +13,6 @@ export async function claimDueKeys(
   journal: Journal,
   { limit = 1_000, lease = 60_000 } = {},
 ): Promise<string[]> {
-  return (await getJournalCore(journal).followUps.claimDue({ kind: 'key', limit, lease })).map(
-    ({ key }) => key,
-  );
+  const claimed = await getRecords(journal).claimDue({ kind: 'key', limit, lease });
+  return claimed.flatMap(({ found }) => (found ? [found.name.id] : []));
 }

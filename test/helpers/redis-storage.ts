@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
+import { createClient } from 'redis';
 import { onTestFinished } from 'vitest';
-import type { Journal } from '../../src/journal/index.ts';
-import { type RedisJournalOptions, redisJournal } from '../../src/journal/redis.ts';
+import { type RedisClient, toCommand } from '../../src/journal/redis-client.ts';
+import { createRedisStore } from '../../src/journal/redis-store.ts';
 import type { DatabaseServer } from './databases.ts';
 
 /** Closed with the test. */
@@ -12,31 +13,42 @@ export function connectRedis(server: DatabaseServer, options = ''): Redis {
   return client;
 }
 
+/** Closed with the test. */
+export async function connectNodeRedis(server: DatabaseServer, RESP: 2 | 3): Promise<RedisClient> {
+  // A busy machine can take longer to connect than the 5 s of the client.
+  const client = createClient({ url: server.url, RESP, socket: { connectTimeout: 60_000 } });
+  client.on('error', () => {});
+  await client.connect();
+  onTestFinished(() => client.destroy());
+  return client;
+}
+
+/** As `redisJournal` does it. */
+export const openRedisStore = (client: RedisClient, prefix: string) =>
+  createRedisStore(toCommand(client), prefix);
+
 /** Creates a storage of the test's own, with handles on it, and a clock that the test sets. */
-export function createRedisStorage(server: DatabaseServer, prefix = `${crypto.randomUUID()}:`) {
+export function createRedisStorage(server: DatabaseServer) {
+  const prefix = `${crypto.randomUUID()}:`;
   const admin = connectRedis(server);
   let ahead = 0;
-  const open = (options: RedisJournalOptions = {}): Journal => {
-    const client = connectRedis(server);
-    const call = async (command: string, script: string | number, ...args: (string | number)[]) => {
-      // Redis does not have the script with this clock.
-      if (command === 'EVALSHA') throw new Error('NOSCRIPT');
-      const time = `local function time()
+  const call = async (command: string, script: string | number, ...args: (string | number)[]) => {
+    // Redis does not have the script with this clock.
+    if (command === 'EVALSHA') throw new Error('NOSCRIPT');
+    const time = `local function time()
         local now = redis.call('TIME')
         return {now[1] + ${ahead / 1000}, now[2]}
       end `;
-      return await client.call(
-        command,
-        time + String(script).replaceAll("redis.call('TIME')", 'time()'),
-        ...args,
-      );
-    };
-    return redisJournal({ call }, { prefix, ...options });
+    return await admin.call(
+      command,
+      time + String(script).replaceAll("redis.call('TIME')", 'time()'),
+      ...args,
+    );
   };
   return {
     prefix,
     admin,
-    open,
+    store: openRedisStore({ call }, prefix),
     name: (key: string) => prefix + key,
     index: () => admin.zrange(`${prefix}\tindex`, '0', '-1'),
     /** How far the clock of Redis is ahead of the true time, in milliseconds. */

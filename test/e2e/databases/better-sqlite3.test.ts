@@ -1,13 +1,10 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
-import type { Journal, JournalOptions } from '../../../src/journal/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
-import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
-import { note } from '../../helpers/resolution-note.ts';
+import { claimDueKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
+import { firstWrite, openStore } from '../../helpers/sqlite-stores.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import { startCountingService } from './counting-service.ts';
 import { database } from './kinds/better-sqlite3.ts';
@@ -16,20 +13,22 @@ import { describeDatabase } from './suite.ts';
 
 describeDatabase('better-sqlite3', database, { statementsOf: 'sqlite' });
 
-function openFile(options?: JournalOptions): { handle: Database.Database; journal: Journal } {
+const DUE = { kind: 'key', limit: 10, lease: 60_000 } as const;
+
+function openFile() {
   const folder = createTempFolder();
   const handle = new Database(join(folder.path, 'payments.db'));
   onTestFinished(() => {
     handle.close();
     folder.remove();
   });
-  return { handle, journal: sqliteJournal(handle, options) };
+  return { handle, store: openStore(handle) };
 }
 
 test('sets WAL mode, and syncs each commit to disk', async () => {
-  const { handle, journal } = openFile();
+  const { handle, store } = openFile();
   handle.pragma('synchronous = NORMAL');
-  await claimKey(journal, 'order-1');
+  await store.write('order-1', firstWrite());
   expect(handle.pragma('synchronous', { simple: true })).toBe(2);
   expect(handle.pragma('journal_mode', { simple: true })).toBe('wal');
 });
@@ -37,7 +36,8 @@ test('sets WAL mode, and syncs each commit to disk', async () => {
 test('sends nothing inside a transaction, and charges after it', async () => {
   const service = await startCountingService();
   onTestFinished(() => service.stop());
-  const { handle, journal } = openFile();
+  const { handle } = openFile();
+  const journal = sqliteJournal(handle);
   const payments = createClient({ baseUrl: service.baseUrl, journal });
   onTestFinished(() => payments.close());
   await chargeOrder(payments, 'order-0');
@@ -53,35 +53,36 @@ test('sends nothing inside a transaction, and charges after it', async () => {
   expect(await chargeOrder(payments, 'order-1')).toBe('TXN-order-1-1');
 });
 
-test('reads and resolves as a part of a transaction', async () => {
-  const { handle, journal } = openFile();
-  await completeKey(journal, 'order-1', { state: 'unknown' });
+test('writes as a part of a transaction what must not be committed', async () => {
+  const { handle, store } = openFile();
+  await store.write('order-1', firstWrite());
   handle.exec('BEGIN');
-  await journal.resolve('order-1', 'not_charged', note);
-  expect(await journal.read('order-1')).toMatchObject({ state: 'not_charged' });
+  const change = { expected: 'v1', version: 'v2' };
+  expect(String(await catchError(store.write('order-1', firstWrite({}, change))))).toContain(
+    'inside a transaction',
+  );
+  expect(await store.write('order-1', firstWrite({}, { ...change, mustCommit: false }))).toBe(true);
+  expect(await store.read('order-1')).toMatchObject({ record: { version: 'v2' } });
   handle.exec('ROLLBACK');
-  expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
+  expect(await store.read('order-1')).toMatchObject({ record: { version: 'v1' } });
 });
 
 test('works with integers as BigInts', async () => {
-  const { handle, journal } = openFile();
+  const { handle, store } = openFile();
   handle.defaultSafeIntegers();
-  const claim = await claimKey(journal, 'order-1');
-  expect(await countDue(journal)).toEqual({
-    due: 0,
-    nextIn: expect.closeTo(10_000, -4),
-  });
-  await getJournalCore(journal).complete(claim, { state: 'unknown' });
-  expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
-  expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-1']);
-  expect(await journal.count()).toMatchObject({ unknown: 1 });
-  expect(await claimDueKeys(journal)).toEqual(['order-1']);
+  const record = { key: 'order-1', version: 'v1', text: '{}' };
+  await store.write('order-1', firstWrite({ createdAt: 5, attentionAt: 6, dueAt: 7 }));
+  expect(await store.read('order-2')).toEqual({ record: null, now: expect.any(Number) });
+  expect(await store.list({ by: 'attentionAt', after: null, limit: 10 })).toEqual([{ ...record, at: 6 }]);
+  expect(await store.count()).toEqual({ records: 1, attention: 1 });
+  expect(await store.countDue(DUE)).toEqual({ due: 1, nextIn: null });
+  expect(await store.claimDue(DUE)).toEqual({ records: [{ ...record, at: 7 }], now: expect.any(Number) });
 });
 
 test('fails with unknown if statements return rows as arrays', async () => {
-  const { handle, journal } = openFile();
-  await completeKey(journal, 'order-1', { state: 'not_sent' });
-  const raw = sqliteJournal({
+  const { handle, store } = openFile();
+  await store.write('order-1', firstWrite());
+  const raw = openStore({
     exec: (sql) => handle.exec(sql),
     prepare(sql) {
       const statement = handle.prepare(sql);
@@ -89,9 +90,10 @@ test('fails with unknown if statements return rows as arrays', async () => {
     },
   });
   for (const failure of [
-    await catchError(tryClaim(raw, 'order-1')),
     await catchError(raw.read('order-1')),
+    await catchError(raw.read('order-2')),
     await catchError(raw.count()),
+    await catchError(raw.claimDue(DUE)),
   ])
     expect(failure).toMatchObject({
       name: 'JournalError',
@@ -99,15 +101,13 @@ test('fails with unknown if statements return rows as arrays', async () => {
       retryable: false,
       message: expect.stringContaining('Turn off returnArrays or raw()'),
     });
-  expect(await journal.read('order-1')).toMatchObject({ state: 'not_sent' });
 });
 
-test('charges nothing on a closed or read-only database', async () => {
-  const { handle, journal } = openFile();
-  await claimKey(journal, 'order-1');
+test('writes nothing on a closed or read-only database', async () => {
+  const { handle, store } = openFile();
+  await store.write('order-1', firstWrite());
   handle.pragma('query_only = ON');
-  const refused = { name: 'JournalError', outcome: 'not_sent', retryable: true };
-  expect(await catchError(tryClaim(journal, 'order-2'))).toMatchObject(refused);
+  expect(String(await catchError(store.write('order-2', firstWrite())))).toContain('readonly');
   handle.close();
-  expect(await catchError(tryClaim(journal, 'order-2'))).toMatchObject(refused);
+  expect(String(await catchError(store.write('order-2', firstWrite())))).toContain('not open');
 });

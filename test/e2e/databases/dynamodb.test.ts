@@ -4,12 +4,11 @@ import type { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { dynamodbStore } from '../../../examples/journals/dynamodb.ts';
 import { journalTable } from '../../../examples/journals/dynamodb-table.ts';
-import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
-import { createJournal } from '../../../src/journal/index.ts';
-import { change, chargeIntent, tryClaim } from '../../helpers/claims.ts';
+import { OutcomeUnknownError } from '../../../src/index.ts';
+import { createJournal, type ListedRecord, MAX_DUE_IN } from '../../../src/journal/index.ts';
 import { catchError } from '../../helpers/service.ts';
 import { startListening } from '../../helpers/start-listening.ts';
+import { change, changeWith, claimKeys, listAttention } from '../../helpers/store-writes.ts';
 import { startCountingService } from './counting-service.ts';
 import type { RunningDatabase } from './database.ts';
 import { createDynamoDB, database, untilUsable } from './kinds/dynamodb.ts';
@@ -50,7 +49,7 @@ describe('the store on DynamoDB', () => {
     expect(await store.write('order-17', { ...change, expected: 'v1', version: 'v2' })).toBe(true);
     expect(proxy.lost()).toBe(2);
     expect(await store.write('order-17', { ...change, expected: 'v1', version: 'v3' })).toBe(false);
-    expect(await store.read('order-17')).toMatchObject({ version: 'v2' });
+    expect((await store.read('order-17')).record?.version).toBe('v2');
   });
 
   test('lists all records, also if they are more than a page of 1 MB', async () => {
@@ -58,58 +57,61 @@ describe('the store on DynamoDB', () => {
     const keys = Array.from({ length: 60 }, (_, index) => `order-${index}`);
     const text = JSON.stringify('x'.repeat(300_000));
     for (const [createdAt, key] of keys.entries())
-      await store.write(key, {
-        ...change,
-        text,
-        index: { kind: 'key', state: 'unknown', createdAt, reference: null },
-      });
-    const listed = await store.list?.({ by: 'state', value: 'unknown', after: null, limit: 100 });
-    expect(listed?.map(({ key }) => key)).toEqual(keys);
+      await store.write(key, { ...changeWith({ createdAt, attentionAt: createdAt, dueAt: 1 }), text });
+    for (const by of ['createdAt', 'attentionAt'] as const) {
+      const listed = await store.list?.({ by, after: null, limit: 100 });
+      expect(listed?.map(({ key }) => key)).toEqual(keys);
+    }
+    expect(await store.count?.()).toEqual({ records: keys.length, attention: keys.length });
     expect(await store.countDue?.({ kind: 'key' })).toEqual({ due: keys.length, nextIn: null });
   });
 
   test('claims what is due too late, because a clock was wrong', async () => {
     const store = dynamodbStore(connect(), await createTable());
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * 60 * 60 * 1000 });
-    onTestFinished(() => void vi.useRealTimers());
-    await store.write('order-17', change);
-    vi.useRealTimers();
+    const { now } = await store.read('order-17');
+    await store.write('order-17', changeWith({ dueAt: now + MAX_DUE_IN + 60_000 }));
     expect(await store.countDue?.({ kind: 'key' })).toEqual({ due: 1, nextIn: null });
-    expect(await store.claimDue?.({ kind: 'key', limit: 5, lease: 60_000 })).toMatchObject([
-      { key: 'order-17' },
-    ]);
-    expect(await store.claimDue?.({ kind: 'key', limit: 5, lease: 60_000 })).toEqual([]);
+    expect((await store.claimDue?.(claimKeys))?.records).toMatchObject([{ key: 'order-17' }]);
+    expect((await store.claimDue?.(claimKeys))?.records).toEqual([]);
   });
 
-  test('refuses a key that is too long before anything is sent', async () => {
-    const service = await startCountingService();
-    onTestFinished(() => service.stop());
-    const [journal, another] = [await createTable(), await createTable()].map((table) =>
-      createJournal(dynamodbStore(connect(), table)),
-    );
-    const payments = createClient({ baseUrl: service.baseUrl, journal });
-    onTestFinished(() => payments.close());
-    const key = '\u{1f4b3}'.repeat(255);
-    const error = await catchError(chargeOrder(payments, key));
-    expect(error).toBeInstanceOf(JournalError);
-    expect(error).toMatchObject({ outcome: 'not_sent' });
-    expect(service.chargesFor(key)).toEqual([]);
-    expect(await getJournalCore(another)?.claim('\u{1f4b3}'.repeat(248), chargeIntent)).toMatchObject({
-      state: 'claimed',
+  test('lists nothing more if the clock was set back since the last page', async () => {
+    const store = dynamodbStore(connect(), await createTable());
+    const { now } = await store.read('order-17');
+    await store.write('order-17', changeWith({ attentionAt: 1 }));
+    const after = { at: now + 60 * 60 * 1000, key: 'order-16' };
+    expect(await store.list?.({ ...listAttention, after })).toEqual([]);
+  });
+
+  test('finds records of keys that are longer than a sort key', async () => {
+    const store = dynamodbStore(connect(), await createTable());
+    // One byte less and one more than fits.
+    const keys = [1001, 1003].flatMap((bytes) => {
+      const start = `key ${'\u6ce8'.repeat(300)}`;
+      return ['a', 'b'].map((end) => start + end.repeat(bytes - Buffer.byteLength(start)));
     });
+    for (const key of keys)
+      expect(await store.write(key, changeWith({ attentionAt: 1, dueAt: 1 }))).toBe(true);
+    let after: { at: number; key: string } | null = null;
+    const listed: string[] = [];
+    for (let pages = 0; pages < keys.length; pages++) {
+      const page: readonly ListedRecord[] = (await store.list?.({ ...listAttention, after, limit: 1 })) ?? [];
+      listed.push(...page.map(({ key }) => key));
+      after = page[0] ?? null;
+    }
+    expect(listed.toSorted()).toEqual(keys.toSorted());
+    const claimed = await store.claimDue?.(claimKeys);
+    expect(claimed?.records.map(({ key }) => key).toSorted()).toEqual(keys.toSorted());
+    expect((await store.claimDue?.(claimKeys))?.records).toEqual([]);
+    expect(await store.delete?.(keys.map((key) => ({ key, version: 'v1' })))).toBe(keys.length);
   });
 
-  test('keeps the claim of a charge whose result is larger than 400 KB', async () => {
-    const journal = createJournal(dynamodbStore(connect(), await createTable()), { lease: 100 });
-    const claimed = await tryClaim(journal, 'order-17');
-    if (claimed.state !== 'claimed') throw new Error(`claim returned ${claimed.state}`);
-    const result = { reference: 'TXN-17', note: 'x'.repeat(400 * 1024) };
-    const error = await catchError(
-      getJournalCore(journal).complete(claimed.claim, { state: 'completed', result }),
-    );
-    expect(error).toBeInstanceOf(JournalError);
-    await expect.poll(() => journal.read('order-17')).toMatchObject({ state: 'unknown' });
-    expect(await tryClaim(journal, 'order-17')).toMatchObject({ state: 'unknown' });
+  test('keeps the record whose next text is larger than 400 KB', async () => {
+    const store = dynamodbStore(connect(), await createTable());
+    await store.write('order-17', change);
+    const large = { ...change, expected: 'v1', version: 'v2', text: JSON.stringify('x'.repeat(400 * 1024)) };
+    expect(await catchError(store.write('order-17', large))).toHaveProperty('name', 'ValidationException');
+    expect((await store.read('order-17')).record).toEqual({ version: 'v1', text: '{}' });
   });
 
   test('sends nothing for a claim that looks expired to a clock that is ahead', async () => {

@@ -3,9 +3,8 @@ import { type Client, type Config, createClient } from '@libsql/client';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fromLibsql, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { claimKey, countDue, tryClaim } from '../../helpers/claims.ts';
-import { listKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
+import { firstWrite, openHandleStore } from '../../helpers/sqlite-stores.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import { startCountingService } from './counting-service.ts';
 import { database } from './kinds/libsql-server.ts';
@@ -14,6 +13,8 @@ import { chargeOrder, createClient as createPayments } from './shop.ts';
 import { describeDatabase } from './suite.ts';
 
 describeDatabase('libsql-server', database);
+
+const HOUR = 60 * 60 * 1000;
 
 describe.skipIf(database.missing !== undefined)('a client of a server', () => {
   let server: LibsqlServer;
@@ -30,14 +31,18 @@ describe.skipIf(database.missing !== undefined)('a client of a server', () => {
   };
   const open = (client: Client, table = `payments_${++tables}`) =>
     sqliteJournal(fromLibsql(client), { table });
+  const openTable = (client: Client, table = `payments_${++tables}`) => {
+    const store = openHandleStore(fromLibsql(client), table);
+    return {
+      ...store,
+      add: (key: string, dueAt?: number) => store.write(key, firstWrite({ dueAt: dueAt ?? null })),
+    };
+  };
 
   describe('over WebSocket conforms', () => {
-    const cases = journalConformance((options, table) => {
+    const cases = journalConformance((table) => {
       const client = createClient({ url: server.place.replace('http:', 'ws:'), concurrency: 4 });
-      return {
-        journal: sqliteJournal(fromLibsql(client), { ...options, table }),
-        close: () => client.close(),
-      };
+      return { store: openHandleStore(fromLibsql(client), table), close: () => client.close() };
     });
     test.each(cases)('$name', ({ run }) => run());
   });
@@ -94,33 +99,32 @@ describe.skipIf(database.missing !== undefined)('a client of a server', () => {
   test("uses the server's clock, not that of the process", async () => {
     const table = `payments_${++tables}`;
     const day = 24 * 60 * 60 * 1000;
+    const start = Date.now();
     onTestFinished(() => void vi.useRealTimers());
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - day });
-    await claimKey(open(connect(), table), 'order-1');
-    vi.setSystemTime(Date.now() + 2 * day);
-    const journal = open(connect(), table);
-    expect(await journal.read('order-1')).toMatchObject({ state: 'begun' });
-    expect(await countDue(journal)).toEqual({
-      due: 0,
-      nextIn: expect.closeTo(10_000, -4),
-    });
+    vi.useFakeTimers({ toFake: ['Date'], now: start - day });
+    const { add, read } = openTable(connect(), table);
+    await add('order-1', start + HOUR);
+    expect(await read('order-1')).toMatchObject({ now: expect.closeTo(start, -6) });
+    vi.setSystemTime(start + day);
+    const { countDue } = openTable(connect(), table);
+    expect(await countDue({ kind: 'key' })).toEqual({ due: 0, nextIn: expect.closeTo(HOUR, -6) });
   });
 
   test('is no part of a transaction of the same client', async () => {
     const client = connect();
-    const journal = open(client);
-    await claimKey(journal, 'order-0');
+    const { add, read, count } = openTable(client);
+    await add('order-0');
     const transaction = await client.transaction('write');
     await transaction.execute('CREATE TABLE rolled_back (id TEXT)');
-    const claiming = claimKey(journal, 'order-1');
+    const adding = add('order-1');
     await transaction.rollback();
-    await claiming;
-    expect(await journal.read('order-1')).toMatchObject({ state: 'begun' });
+    await adding;
+    expect(await read('order-1')).toMatchObject({ record: { version: 'v1' } });
     // Neither is it a part of one that was begun by a statement.
     await client.execute('BEGIN');
-    await claimKey(journal, 'order-2');
+    await add('order-2');
     await catchError(client.execute('ROLLBACK'));
-    expect(await listKeys(journal)).toEqual(['order-0', 'order-1', 'order-2']);
+    expect(await count()).toMatchObject({ records: 3 });
   });
 
   test('refuses a Transaction of a server', async () => {
@@ -133,16 +137,14 @@ describe.skipIf(database.missing !== undefined)('a client of a server', () => {
     const replica = await startLibsqlServer(server.primary);
     onTestFinished(() => replica.stop());
     const table = `payments_${++tables}`;
-    const primary = open(connect(), table);
-    const other = open(connect({ url: replica.place }), table);
+    const primary = openTable(connect(), table);
+    const other = openTable(connect({ url: replica.place }), table);
     for (let index = 0; index < 30; index++) {
-      await claimKey(primary, `order-${index}`);
-      expect(await other.read(`order-${index}`)).toMatchObject({ state: 'begun' });
-      expect(await tryClaim(other, `order-${index}`)).toMatchObject({
-        state: 'in_progress',
-      });
+      await primary.add(`order-${index}`);
+      expect(await other.read(`order-${index}`)).toMatchObject({ record: { version: 'v1' } });
+      expect(await other.add(`order-${index}`)).toBe(false);
     }
-    expect(await listKeys(other)).toHaveLength(30);
+    expect(await other.count()).toMatchObject({ records: 30 });
   });
 
   test('refuses an embedded replica, and sends nothing', async () => {

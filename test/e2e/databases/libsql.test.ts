@@ -1,12 +1,9 @@
 import { join } from 'node:path';
 import { type Client, type Config, createClient } from '@libsql/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
-import type { Journal } from '../../../src/journal/index.ts';
 import { fromLibsql, sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
-import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
+import { firstWrite, openHandleStore } from '../../helpers/sqlite-stores.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import { database } from './kinds/libsql.ts';
 import { lockFile } from './sqlite-file.ts';
@@ -14,14 +11,18 @@ import { describeDatabase } from './suite.ts';
 
 describeDatabase('libsql', database, { statementsOf: 'libsql-server' });
 
-function openFile(config: Partial<Config> = {}): { client: Client; journal: Journal } {
+const DUE = { kind: 'key', limit: 10, lease: 60_000 } as const;
+
+function openFile(config: Partial<Config> = {}) {
   const folder = createTempFolder();
-  const client = createClient({ url: `file:${join(folder.path, 'payments.db')}`, ...config });
+  const place = join(folder.path, 'payments.db');
+  const client = createClient({ url: `file:${place}`, ...config });
   onTestFinished(() => {
     client.close();
     folder.remove();
   });
-  return { client, journal: sqliteJournal(fromLibsql(client)) };
+  const store = openHandleStore(fromLibsql(client));
+  return { client, place, ...store, add: (key: string) => store.write(key, firstWrite()) };
 }
 
 async function readPragma(client: Client, name: string): Promise<unknown> {
@@ -30,12 +31,12 @@ async function readPragma(client: Client, name: string): Promise<unknown> {
 }
 
 test('sets WAL mode, and syncs each commit to disk', async () => {
-  const { client, journal } = openFile({ concurrency: 1 });
-  await claimKey(journal, 'order-1');
+  const { client, add } = openFile({ concurrency: 1 });
+  await add('order-1');
   expect(await readPragma(client, 'journal_mode')).toBe('wal');
   for (const level of ['OFF', 'NORMAL']) {
     await client.executeMultiple(`PRAGMA synchronous = ${level}`);
-    await claimKey(journal, `order-${level}`);
+    await add(`order-${level}`);
     expect(await readPragma(client, 'synchronous')).toBe(2);
   }
 });
@@ -53,103 +54,87 @@ test('refuses a Transaction, and what is no client', async () => {
 });
 
 test('waits for a transaction of the same client, and is no part of it', async () => {
-  const { client, journal } = openFile();
-  await claimKey(journal, 'order-0');
+  const { client, add, read } = openFile();
+  await add('order-0');
   const writing = await client.transaction('write');
   await writing.execute('CREATE TABLE orders (id TEXT)');
-  let isClaimed = false;
-  const claiming = claimKey(journal, 'order-1').then(() => {
-    isClaimed = true;
+  let isWritten = false;
+  const adding = add('order-1').then((result) => {
+    isWritten = result;
   });
   await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(isClaimed).toBe(false);
+  expect(isWritten).toBe(false);
   await writing.rollback();
-  await claiming;
+  await adding;
+  expect(isWritten).toBe(true);
   const reading = await client.transaction('deferred');
   await reading.execute('SELECT 1');
-  await claimKey(journal, 'order-2');
+  expect(await add('order-2')).toBe(true);
   await reading.rollback();
-  expect(await journal.read('order-2')).toMatchObject({ state: 'begun' });
+  expect(await read('order-2')).toMatchObject({ record: { version: 'v1' } });
 });
 
-test('records nothing if a transaction of the only connection is open', async () => {
-  const { client, journal } = openFile({ concurrency: 1 });
-  await claimKey(journal, 'order-0');
+test('writes nothing if a transaction of the only connection is open', async () => {
+  const { client, add, read } = openFile({ concurrency: 1 });
+  await add('order-0');
   const transaction = await client.transaction('write');
-  expect(await catchError(tryClaim(journal, 'order-1'))).toMatchObject({
-    name: 'JournalError',
-    outcome: 'not_sent',
-    retryable: true,
-  });
+  expect(String(await catchError(add('order-1')))).toContain('TRANSACTION_ACTIVE');
   await transaction.rollback();
-  expect(await journal.read('order-1')).toBeNull();
+  expect(await read('order-1')).toMatchObject({ record: null });
 });
 
 test('reads while another connection writes', async () => {
-  const { client, journal } = openFile();
-  await claimKey(journal, 'order-1');
+  const { client, add, read, list } = openFile();
+  await add('order-1');
   const transaction = await client.transaction('write');
   onTestFinished(() => transaction.close());
   await transaction.execute('CREATE TABLE orders (id TEXT)');
-  expect(await journal.read('order-1')).toMatchObject({ state: 'begun' });
-  expect(await listKeys(journal)).toEqual(['order-1']);
+  expect(await read('order-1')).toMatchObject({ record: { version: 'v1' } });
+  expect(await list({ by: 'createdAt', after: null, limit: 10 })).toMatchObject([{ key: 'order-1' }]);
 });
 
-test('charges again once a lock of another process has ended', async () => {
-  const folder = createTempFolder();
-  const place = join(folder.path, 'payments.db');
-  const client = createClient({ url: `file:${place}` });
-  const journal = sqliteJournal(fromLibsql(client));
-  await claimKey(journal, 'order-1');
+test('writes again once a lock of another process has ended', async () => {
+  const { place, add } = openFile();
+  await add('order-1');
   const release = await lockFile(place);
-  onTestFinished(async () => {
-    await release();
-    client.close();
-    folder.remove();
-  });
-  const claims = Array.from({ length: 30 }, (_, index) => tryClaim(journal, `order-1${index}`));
-  for (const error of await Promise.all(claims.map(catchError)))
-    expect(error).toMatchObject({ outcome: 'not_sent' });
+  onTestFinished(release);
+  const numbers = Array.from({ length: 30 }, (_, index) => index);
+  for (const error of await Promise.all(numbers.map((number) => catchError(add(`order-1${number}`)))))
+    expect(String(error)).toContain('database is locked');
   await release();
-  await Promise.all(claims.map((_, index) => claimKey(journal, `order-2${index}`)));
+  const written = await Promise.all(numbers.map((number) => add(`order-2${number}`)));
+  expect(written).toEqual(numbers.map(() => true));
 });
 
 test('keeps a record if BEGIN and ROLLBACK are run on the client', async () => {
-  const { client, journal } = openFile({ concurrency: 1 });
-  await claimKey(journal, 'order-0');
+  const { client, add, read } = openFile({ concurrency: 1 });
+  await add('order-0');
   await client.execute('BEGIN');
-  await claimKey(journal, 'order-1');
+  await add('order-1');
   await catchError(client.execute('ROLLBACK'));
-  expect(await journal.read('order-1')).toMatchObject({ state: 'begun' });
+  expect(await read('order-1')).toMatchObject({ record: { version: 'v1' } });
 });
 
 test.each(['number', 'bigint', 'string'] as const)('works with integers as %s', async (intMode) => {
-  const { journal } = openFile({ intMode });
-  const claim = await claimKey(journal, 'order-1');
-  expect(await countDue(journal)).toEqual({
-    due: 0,
-    nextIn: expect.closeTo(10_000, -4),
-  });
-  await getJournalCore(journal).complete(claim, { state: 'unknown' });
-  expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
-  expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-1']);
-  expect(await journal.count()).toMatchObject({ unknown: 1 });
-  expect(await claimDueKeys(journal)).toEqual(['order-1']);
+  const { write, read, list, count, countDue, claimDue } = openFile({ intMode });
+  const record = { key: 'order-1', version: 'v1', text: '{}' };
+  await write('order-1', firstWrite({ createdAt: 5, attentionAt: 6, dueAt: 7 }));
+  expect(await read('order-2')).toEqual({ record: null, now: expect.any(Number) });
+  expect(await list({ by: 'attentionAt', after: null, limit: 10 })).toEqual([{ ...record, at: 6 }]);
+  expect(await count()).toEqual({ records: 1, attention: 1 });
+  expect(await countDue(DUE)).toEqual({ due: 1, nextIn: null });
+  expect(await claimDue(DUE)).toEqual({ records: [{ ...record, at: 7 }], now: expect.any(Number) });
 });
 
 test('works in memory', async () => {
-  const { journal } = openFile({ url: ':memory:' });
-  await completeKey(journal, 'order-1', { state: 'not_sent' });
-  expect(await journal.read('order-1')).toMatchObject({ state: 'not_sent' });
+  const { add, read } = openFile({ url: ':memory:' });
+  await add('order-1');
+  expect(await read('order-1')).toMatchObject({ record: { version: 'v1' } });
 });
 
-test('charges nothing on a closed client', async () => {
-  const { client, journal } = openFile();
-  await claimKey(journal, 'order-0');
+test('rejects on a closed client', async () => {
+  const { client, add } = openFile();
+  await add('order-0');
   client.close();
-  expect(await catchError(tryClaim(journal, 'order-1'))).toMatchObject({
-    name: 'JournalError',
-    outcome: 'not_sent',
-    retryable: true,
-  });
+  expect(String(await catchError(add('order-1')))).toContain('CLIENT_CLOSED');
 });

@@ -1,9 +1,9 @@
 import { type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { mongodbStore } from '../../../examples/journals/mongodb.ts';
-import { createJournal } from '../../../src/journal/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { change, tryClaim } from '../../helpers/claims.ts';
+import { catchError } from '../../helpers/service.ts';
+import { change, claimKeys, listAll, listAttention } from '../../helpers/store-writes.ts';
 import { type MongoStandIn, startMongoStandIn } from './mongodb-stand-in.ts';
 
 interface Connected {
@@ -30,9 +30,7 @@ function useStandIn(): () => Connected {
 
 describe('the store on MongoDB, with a stand-in for its server', () => {
   const readConnected = useStandIn();
-  const cases = journalConformance((options, storage) =>
-    createJournal(mongodbStore(readConnected().client.db(), storage), options),
-  );
+  const cases = journalConformance((storage) => mongodbStore(readConnected().client.db(), storage));
   test.each(cases)('$name', ({ run }) => run());
 });
 
@@ -59,7 +57,7 @@ describe('the commands of the store on MongoDB', () => {
       await store.write('order-durable', change);
       await store.write('order-durable', { ...change, expected: 'v1', version: 'v2' });
       await store.read('order-durable');
-      await store.claimDue?.({ kind: 'key', limit: 1, lease: 1_000 });
+      await store.claimDue?.({ ...claimKeys, limit: 1 });
     });
     const names = commands.map((command) => Object.keys(command)[0]);
     expect(names).toEqual(['update', 'update', 'find', 'findAndModify']);
@@ -87,10 +85,9 @@ describe('the commands of the store on MongoDB', () => {
 
   test('confirm that the server is the primary before it lists', async () => {
     const store = createStore();
-    const query = { by: 'state', value: 'begun', after: null, limit: 10 } as const;
-    const [confirm, list, ...others] = await recordCommands(async () => store.list?.(query));
+    const [confirm, list, ...others] = await recordCommands(async () => store.list?.(listAttention));
     expect(confirm).toMatchObject({ filter: { _id: '' }, readConcern: { level: 'linearizable' } });
-    expect(list).toMatchObject({ filter: { 'index.state': 'begun' } });
+    expect(list).toMatchObject({ filter: { attentionAt: { $lte: expect.any(Number) } } });
     expect(list?.$readPreference?.mode ?? 'primary').toBe('primary');
     expect(others).toEqual([]);
   });
@@ -100,31 +97,30 @@ describe('the commands of the store on MongoDB', () => {
     const commands = await recordCommands(async () => {
       await store.write('order-collated', change);
       await store.read('order-collated');
-      await store.list?.({ by: 'reference', value: 'txn-1', after: null, limit: 10 });
+      await store.list?.(listAll);
     });
     for (const command of commands)
       expect(command.collation ?? command.updates[0].collation).toEqual({ locale: 'simple' });
   });
 
-  test.each(['retryWrites=true', 'retryWrites=false'])(
-    'write once if the reply is lost, with %s',
-    async (options) => {
-      const journal = createJournal(mongodbStore(await connect(options), `journal with ${options}`));
-      // The first claim also records the service.
-      await tryClaim(journal, 'order-before');
-      readConnected().standIn.loseReplyTo('update');
-      expect(await tryClaim(journal, 'order-lost')).toMatchObject({
-        state: 'claimed',
-      });
-      expect(await tryClaim(journal, 'order-lost')).toMatchObject({
-        state: 'in_progress',
-      });
-    },
-  );
+  test('write once if the reply is lost', async () => {
+    const store = mongodbStore(await connect('retryWrites=true'), 'retried');
+    readConnected().standIn.loseReplyTo('update');
+    expect(await store.write('order 17', change)).toBe(true);
+    expect(await store.write('order 17', { ...change, version: 'v2' })).toBe(false);
+    expect((await store.read('order 17')).record?.version).toBe('v1');
+  });
+
+  test('reject if the reply is lost and retryWrites is off', async () => {
+    const store = mongodbStore(await connect('retryWrites=false'), 'not retried');
+    readConnected().standIn.loseReplyTo('update');
+    expect(await catchError(store.write('order 17', change))).toHaveProperty('name', 'MongoNetworkError');
+    expect((await store.read('order 17')).record?.version).toBe('v1');
+  });
 
   test('store a text that begins with a dollar sign as it is', async () => {
     const store = createStore();
     await store.write('order-dollar', { ...change, text: '$version' });
-    expect(await store.read('order-dollar')).toMatchObject({ text: '$version' });
+    expect((await store.read('order-dollar')).record?.text).toBe('$version');
   });
 });

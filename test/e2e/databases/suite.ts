@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import * as z from 'zod';
 import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import { JournalError, OutcomeUnknownError, type PaymentsClient } from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import type { Journal } from '../../../src/journal/index.ts';
 import { type JournalConformanceOptions, journalConformance } from '../../../src/testing/index.ts';
 import { PATIENCE } from '../../helpers/patience.ts';
@@ -69,12 +70,11 @@ function useDatabase(database: TestDatabase): () => RunningDatabase {
 
 function describeConformance(database: TestDatabase, { without }: SuiteOptions): void {
   const readRunning = useDatabase(database);
-  const cases = journalConformance(
-    (options, storage) => database.open(readRunning().place, options, storage),
-    {
-      without,
-    },
-  );
+  const openStore = async (storage: string) => {
+    const { journal, close } = await database.open(readRunning().place, {}, storage);
+    return { store: getJournalCore(journal).store, close };
+  };
+  const cases = journalConformance(openStore, { without });
   test.each(cases)('$name', ({ run }) => run());
 }
 

@@ -79,7 +79,7 @@ export interface Names extends Exported {
   storeOf(database: object): journal.JournalStore;
   myStore(storage?: string): journal.JournalStore;
   connect(): { end(): Promise<void> };
-  openJournal: Parameters<typeof testing.journalConformance>[0];
+  openStore: Parameters<typeof testing.journalConformance>[0];
   storeOn(connection: object, storage?: string): journal.JournalStore;
   setupServer(...handlers: object[]): { listen(): void; close(): void };
   test(name: string, run: () => Promise<void>): void;

@@ -1,475 +1,389 @@
-import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
-import type { OpenJournal } from '../../../src/testing/index.ts';
-import { compareAge, createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
+import { MAX_DUE_IN, type RecordIndex } from '../../../src/journal/store.ts';
 import {
-  BY_REFERENCE,
-  COUNTED,
-  COUNTED_DUE,
-  DELETED,
-  DUE,
-  deciding,
-  EARLIEST,
-  KIND,
-  LISTED,
-  LISTED_EXPIRED,
-  MOVED,
-  NEXT_STEP,
-  PAGES,
+  type BrokenStores,
+  changeIndexes,
   pause,
-  SHARED,
-  shared,
-  UNCHANGED,
-  type Wrong,
+  shareStores,
+  type WholeStore,
 } from './conformance-cases.ts';
 
-/** A correct store, but for the methods that `change` replaces. */
-const replacing = (
-  change: (
-    store: ReturnType<typeof createFaultyStore>,
-    records: Map<string, StoredEntry>,
-  ) => Partial<JournalStore>,
-): OpenJournal =>
-  shared((records) => {
-    const store = createFaultyStore(records);
-    return { ...store, ...change(store, records) };
-  });
+type Claimed = Awaited<ReturnType<WholeStore['claimDue']>>;
+type Counted = Awaited<ReturnType<WholeStore['countDue']>>;
 
-const inFuture = (milliseconds: number | null) =>
-  milliseconds === null ? null : performance.now() + milliseconds;
+const isLater = (time: number | null) => time !== null && time > Date.now();
 
-/** Stores that list wrongly, or return what is due wrongly. */
-export const brokenLists: Wrong[] = [
-  {
-    what: 'lists the newest first',
-    open: deciding({ compareListed: (one, other) => compareAge(other, one) }),
-    found: LISTED,
-    says: 'list returned 3 keys in state unknown, 3 of them different, instead of 3 in their order',
-  },
-  {
-    what: 'lists every state alike',
-    open: replacing(({ list }, records) => ({
-      async list(query) {
-        const states = new Set([...records.values()].map(({ index }) => index?.state ?? ''));
-        const pages = await Promise.all([...states].map((value) => list({ ...query, value })));
-        return pages.flat().sort(compareAge);
-      },
-    })),
-    found: LISTED,
-    says: 'list returned 6 keys in state unknown, 3 of them different, instead of 3',
-  },
-  {
-    what: 'looks up one of several references',
-    open: replacing(({ list }) => ({
-      listByReferences: ([value = '']) => list({ by: 'reference', value, after: null, limit: 10 }),
-    })),
-    found: BY_REFERENCE,
-    says: 'listByReferences returned 3 records of three references, instead of 4',
-  },
-  {
-    what: 'looks up an older version of a record',
-    open: replacing(({ list }) => ({
-      async listByReferences(references) {
-        const query = { by: 'reference', after: null, limit: 10 } as const;
-        const found = await Promise.all(references.map((value) => list({ ...query, value })));
-        return found.flat().map((record) => ({ ...record, version: 'older' }));
-      },
-    })),
-    found: BY_REFERENCE,
-    says: 'listByReferences returned another version or text than read',
-  },
-  {
-    what: 'lists what a handle wrote itself',
-    open: (options) => createJournal(createFaultyStore(new Map()), options),
-    found: LISTED,
-    says: 'list returned 0 keys in state unknown',
-  },
-  {
-    what: 'keeps a key in the state that it had first',
-    open: deciding({ indexOf: ({ index }, before) => before?.index ?? index }),
-    found: MOVED,
-    says: 'list returned 0 keys in state not_charged',
-  },
-  {
-    what: 'keeps a key in each state that it had',
-    open: (() => {
-      const old = new Map<string, Set<string>>();
-      return replacing(({ list, write, read }) => ({
-        async write(key, change) {
-          if (change.index) old.set(key, (old.get(key) ?? new Set()).add(change.index.state));
-          return write(key, change);
-        },
-        async list(query) {
-          const found = [...(await list(query))];
-          for (const [key, states] of old) {
-            const record = await read(key);
-            if (query.by !== 'state' || !record || !states.has(query.value)) continue;
-            if (query.after === null && !found.some((item) => item.key === key))
-              found.push({ ...record, key, createdAt: 1 });
-          }
-          return found;
-        },
-      }));
-    })(),
-    found: MOVED,
-    says: 'list returned a key that is unknown as unknown, unknown',
-  },
-  {
-    what: 'returns the first page over and over',
-    open: deciding({ isAfter: () => true }),
-    found: PAGES,
-    says: 'list returned a key ten times',
-  },
-  {
-    what: 'begins a page with the last record of the page before',
-    open: deciding({ isAfter: (record, after) => compareAge(record, after) >= 0 }),
-    found: PAGES,
-    says: 'list returned 232 keys with reference, 230 of them different',
-  },
-  {
-    what: 'leaves out what began at the same time as the last of a page',
-    open: deciding({ isAfter: ({ createdAt }, after) => createdAt > after.createdAt }),
-    found: PAGES,
-    says: 'instead of 230',
-  },
-  {
-    what: 'lists a page in no order',
-    open: deciding({ compareListed: (one, other) => Number(one.key > other.key) - 0.5 }),
-    found: PAGES,
-    says: 'list returned',
-  },
-  {
-    what: 'does not find a reference',
-    open: deciding({ indexOf: ({ index }) => index && { ...index, reference: null } }),
-    found: BY_REFERENCE,
-    says: 'list returned 0 keys with a reference',
-  },
-  {
-    what: 'does not find the reference of a key that was resolved',
-    open: deciding({
-      indexOf: ({ index }, before) =>
-        index && { ...index, reference: before?.index?.reference ?? index.reference },
-    }),
-    found: BY_REFERENCE,
-    says: 'that was resolved',
-  },
-  {
-    what: 'lists every record as an old one',
-    open: replacing(({ list }) => ({
-      list: async (query) => (await list(query)).map((record) => ({ ...record, age: 3_600_000 })),
-    })),
-    found: LISTED_EXPIRED,
-    says: 'list returned 0 keys in state begun, within the lease',
-  },
-  {
-    what: 'lists no claim whose process has died',
-    open: replacing(({ list }) => ({
-      list: async (query) => (await list(query)).map((record) => ({ ...record, age: 0 })),
-    })),
-    found: LISTED_EXPIRED,
-    says: 'list never returned an expired claim as unknown',
-  },
-  {
-    what: 'counts a key in each state that it had',
-    open: (() => {
-      const counts: Record<string, number> = {};
-      return replacing(({ write }) => ({
-        async write(key, change) {
-          const isWritten = await write(key, change);
-          if (isWritten && change.index) counts[change.index.state] = (counts[change.index.state] ?? 0) + 2;
-          return isWritten;
-        },
-        count: async () => counts,
-      }));
-    })(),
-    found: COUNTED,
-    says: 'count returned 6 keys in state unknown, and none is',
-  },
-  {
-    what: 'lists more than was asked for',
-    open: replacing(({ list }) => ({ list: (query) => list({ ...query, limit: 1_000 }) })),
-    found: LISTED,
-    says: 'list returned 3 records, and its limit was 2',
-  },
-  {
-    what: 'lists another version than the record has',
-    open: replacing(({ list }) => ({
-      list: async (query) => (await list(query)).map((record) => ({ ...record, version: 'another' })),
-    })),
-    found: LISTED,
-    says: 'list returned another version or text than read',
-  },
-  {
-    what: 'keeps the time of creation in 32 bits',
-    open: deciding({ indexOf: ({ index }) => index && { ...index, createdAt: index.createdAt | 0 } }),
-    found: LISTED,
-    says: 'list returned another createdAt',
-  },
-  {
-    what: 'counts once for all',
-    open: (() => {
-      const first = new Map<object, Record<string, number>>();
-      return replacing(({ count }, records) => ({
+const changeList = (list: (store: WholeStore) => WholeStore['list']) =>
+  shareStores((store) => ({ list: list(store) }));
+const changeClaims = (change: (claimed: Claimed) => Partial<Claimed>) =>
+  shareStores(({ claimDue }) => ({
+    async claimDue(claim) {
+      const claimed = await claimDue(claim);
+      return { ...claimed, ...change(claimed) };
+    },
+  }));
+const changeDueCount = (change: (counted: Counted) => Partial<Counted>) =>
+  shareStores(({ countDue }) => ({
+    async countDue(query) {
+      const counted = await countDue(query);
+      return { ...counted, ...change(counted) };
+    },
+  }));
+const changeDelete = (remove: (store: WholeStore) => WholeStore['delete']) =>
+  shareStores((store) => ({ delete: remove(store) }));
+
+/** Changes each record after it was claimed. */
+const afterClaim = (put: (next: number, at: number) => Parameters<WholeStore['put']>[1]) =>
+  shareStores((store) => ({
+    async claimDue(claim) {
+      const claimed = await store.claimDue(claim);
+      for (const { key, at } of claimed.records) await store.put(key, put(claimed.now + claim.lease, at));
+      return claimed;
+    },
+  }));
+
+/** Finds a record by what its writes before say. */
+const keepIndex = (find: (before: RecordIndex, index: RecordIndex) => Partial<RecordIndex>) =>
+  changeIndexes((index, before) => (before ? find(before, index) : {}));
+
+const countEach = shareStores(({ count, written }) => ({
+  count: async () => ({ ...(await count()), records: written.size }),
+}));
+const keepLostIndex = shareStores(({ write, written }) => ({
+  write: (key, change) => write(key, { ...change, index: change.index ?? written.get(key)?.index ?? null }),
+}));
+
+export const brokenLists: BrokenStores = {
+  'lists records by time and key, and each once in all pages': [
+    [
+      'lists the latest first',
+      'returned [order 0016]',
+      changeList(({ list }) => async ({ limit, ...query }) => {
+        const all = await list({ ...query, limit: 1_000 });
+        return all.toReversed().slice(0, limit);
+      }),
+    ],
+    [
+      'ignores the limit',
+      'records, and its limit was 1',
+      changeList(
+        ({ list }) =>
+          (query) =>
+            list({ ...query, limit: 1_000 }),
+      ),
+    ],
+    [
+      'returns the first page over and over',
+      'in pages of 1, returned 100 records (1 different)',
+      changeList(
+        ({ list }) =>
+          (query) =>
+            list({ ...query, after: null }),
+      ),
+    ],
+    [
+      'leaves out what is at the time of the last of a page',
+      'returned [order 0000, order 0001, order 0002, order 0005, order 0013]',
+      changeList(
+        ({ list }) =>
+          ({ after, ...query }) =>
+            list({ ...query, after: after && { ...after, key: '~' } }),
+      ),
+    ],
+    [
+      'lists another version',
+      'list returned another version or text than read',
+      changeList(
+        ({ list }) =>
+          async (query) =>
+            (await list(query)).map((record) => ({ ...record, version: 'x' })),
+      ),
+    ],
+    [
+      'returns another time, and goes on after the key',
+      'list by createdAt returned a record at 0 instead of 1',
+      changeList(({ list, written }) => async ({ after, ...query }) => {
+        const at = written.get(after?.key ?? '')?.index?.[query.by] ?? 0;
+        const page = await list({ ...query, after: after && { key: after.key, at } });
+        return page.map((record) => ({ ...record, at: 0 }));
+      }),
+    ],
+    [
+      'has 32 bits for a time',
+      'list by createdAt returned a record at ',
+      changeIndexes(({ createdAt }) => ({ createdAt: createdAt % 2 ** 32 })),
+    ],
+    [
+      'cannot keep the latest time',
+      'returned order late at 253402300799999',
+      changeIndexes(({ createdAt }) => ({ createdAt: Math.min(createdAt, 253_402_300_799_999) })),
+    ],
+  ],
+  'lists and counts who needs a person once its time has come': [
+    [
+      'lists what is needed later',
+      'one never, returned [order later, order now]',
+      changeIndexes(({ attentionAt }) => (isLater(attentionAt) ? { attentionAt: Date.now() } : {})),
+    ],
+    [
+      'lists what is needed never',
+      'one never, returned [order never, order now]',
+      changeIndexes(({ attentionAt }) => ({ attentionAt: attentionAt ?? 0 })),
+    ],
+    [
+      'never lists what is needed later',
+      'once the time of both has come, returned [order now]',
+      changeIndexes(({ attentionAt }) => (isLater(attentionAt) ? { attentionAt: null } : {})),
+    ],
+    [
+      'counts what is needed later',
+      'count returned attention 3 instead of 1',
+      shareStores(({ count }) => ({
         async count() {
-          const counts = first.get(records) ?? (await count());
-          first.set(records, counts);
-          return counts;
+          const { records } = await count();
+          return { records, attention: records };
         },
-      }));
-    })(),
-    found: COUNTED,
-    says: 'count returned keys in another state than they are',
-  },
-  {
-    what: 'makes all due at once',
-    open: deciding({ dueAtOf: ({ dueIn }) => inFuture(dueIn && 0) }),
-    found: DUE,
-    says: 'ms, due in 1000',
-  },
-  {
-    what: 'makes nothing due',
-    open: deciding({ dueAtOf: () => null }),
-    found: DUE,
-    says: 'claimDue did not return a record that is due',
-  },
-  {
-    what: 'claims the latest first',
-    open: deciding({ compareDue: (one, other) => (other.dueAt ?? 0) - (one.dueAt ?? 0) }),
-    found: EARLIEST,
-    says: 'claimDue returned a record before one that was due earlier',
-  },
-  {
-    what: 'claims more than was asked for',
-    open: replacing(({ claimDue }) => ({
-      claimDue: ({ kind, lease }) => claimDue({ kind, limit: 1_000, lease }),
-    })),
-    found: SHARED,
-    says: 'claimDue returned 10 records, and its limit was 3',
-  },
-  {
-    what: 'returns what is due, and claims it later',
-    open: replacing((_store, records) => ({
-      async claimDue(claim) {
-        await pause(1);
-        return createFaultyStore(records, { meanwhile: () => pause(1) }).claimDue(claim);
-      },
-    })),
-    found: SHARED,
-    says: 'times within its lease',
-  },
-  {
-    what: 'returns what is due without a claim',
-    open: deciding({ claimed: () => ({}) }),
-    found: SHARED,
-    says: 'times within its lease',
-  },
-  {
-    what: 'keeps a claim for half of its lease',
-    open: deciding({ claimed: (_, lease) => ({ dueAt: inFuture(lease / 2) }) }),
-    found: SHARED,
-    says: 'ms, claimed for 300',
-  },
-  {
-    what: 'returns what is due of each kind',
-    open: replacing(({ claimDue }) => ({
-      async claimDue(claim) {
-        const both = (['key', 'order'] as const).map((kind) => claimDue({ ...claim, kind }));
-        return (await Promise.all(both)).flat();
-      },
-    })),
-    found: KIND,
-    says: 'for what is due of the kind key',
-  },
-  {
-    what: 'counts what is due of each kind',
-    open: replacing(({ countDue }) => ({
-      async countDue() {
-        const [one, other] = await Promise.all([countDue({ kind: 'key' }), countDue({ kind: 'order' })]);
-        return { ...one, due: one.due + other.due };
-      },
-    })),
-    found: KIND,
-    says: 'countDue returned 2',
-  },
-  {
-    what: 'deletes a record of any version',
-    open: replacing((store) => ({
-      async delete(unneeded) {
-        const found = await Promise.all(
-          unneeded.map(async ({ key }) => ({ key, ...(await store.read(key)) })),
-        );
-        return store.delete(found.flatMap(({ key, version }) => (version ? [{ key, version }] : [])));
-      },
-    })),
-    found: DELETED,
-    says: 'delete returned 3, and two records had their version',
-  },
-  {
-    what: 'deletes nothing',
-    open: replacing(() => ({ delete: async () => 2 })),
-    found: DELETED,
-    says: 'a deleted record can be read',
-  },
-  {
-    what: 'deletes the first record of many',
-    open: replacing((store) => ({
-      async delete(unneeded) {
-        for (const record of unneeded) if ((await store.delete([record])) === 1) return 1;
-        return 0;
-      },
-    })),
-    found: DELETED,
-    says: 'delete returned 1, and two records had their version',
-  },
-  {
-    what: 'returns the text of another record',
-    open: replacing(({ claimDue }, records) => ({
-      async claimDue(claim) {
-        const [text = ''] = [...records.values()].map((entry) => `${entry.text} `);
-        return (await claimDue(claim)).map((record) => ({ ...record, text }));
-      },
-    })),
-    found: UNCHANGED,
-    says: 'claimDue returned another version or text than the record has',
-  },
-  {
-    what: 'returns what is due as new',
-    open: replacing(({ claimDue }) => ({
-      claimDue: async (claim) => (await claimDue(claim)).map((record) => ({ ...record, age: 0 })),
-    })),
-    found: UNCHANGED,
-    says: 'claimDue returned another age than the record has',
-  },
-  {
-    what: 'returns what is due without its time',
-    open: replacing(({ claimDue }) => ({
-      claimDue: async (claim) => (await claimDue(claim)).map((record) => ({ ...record, createdAt: 0 })),
-    })),
-    found: UNCHANGED,
-    says: 'claimDue returned another createdAt than was written',
-  },
-  {
-    what: 'gives all writes of a group the due time of the first',
-    open: replacing(({ write }) => ({
-      writeAll: (writes) =>
-        Promise.all(
-          writes.map(({ key, change }) => write(key, { ...change, dueIn: writes[0]?.change.dueIn ?? null })),
-        ),
-    })),
-    found: COUNTED_DUE,
-    says: 'countDue returned 13, but 10 keys are due',
-  },
-  {
-    what: 'makes nothing due that was written in a group',
-    open: replacing(({ write }) => ({
-      writeAll: (writes) =>
-        Promise.all(writes.map(({ key, change }) => write(key, { ...change, dueIn: null }))),
-    })),
-    found: COUNTED_DUE,
-    says: 'countDue returned 0, but 10 keys are due',
-  },
-  {
-    what: 'tells when the last is due',
-    open: replacing(({ countDue }, records) => ({
-      async countDue(query) {
-        const counted = await countDue(query);
-        const times = [...records.values()].map(({ dueAt }) => (dueAt ?? 0) - performance.now());
-        return { ...counted, nextIn: counted.nextIn && Math.max(...times) };
-      },
-    })),
-    found: COUNTED_DUE,
-    says: 'countDue returned that the next is due in 120000 ms',
-  },
-  {
-    what: 'says that the next is due now when there is none',
-    open: replacing(({ countDue }) => ({
-      async countDue(query) {
-        const { due, nextIn } = await countDue(query);
-        return { due, nextIn: nextIn ?? 0 };
-      },
-    })),
-    found: COUNTED_DUE,
-    says: 'countDue returned that a key is due, and there is none',
-  },
-  {
-    what: 'never returns again what was claimed',
-    open: deciding({ claimed: () => ({ dueAt: null }) }),
-    found: SHARED,
-    says: 'claimDue never returned a record that is due: the lease of its claim has ended',
-  },
-  {
-    what: 'gives a record that it claims another version',
-    open: deciding({
-      claimed: (_, lease) => ({ dueAt: inFuture(lease), version: crypto.randomUUID() }),
-    }),
-    found: UNCHANGED,
-    says: 'claimDue changed the version of a record',
-  },
-  {
-    what: 'writes a record that it claims anew',
-    open: deciding({
-      claimed: (_, lease) => ({ dueAt: inFuture(lease), writtenAt: performance.now() }),
-    }),
-    found: UNCHANGED,
-    says: 'claimDue changed the age of a record',
-  },
-  {
-    what: 'leaves a record due that was moved',
-    open: deciding({
-      dueAtOf: ({ dueIn, mustCommit }, before) => (mustCommit ? inFuture(dueIn) : (before?.dueAt ?? null)),
-    }),
-    found: NEXT_STEP,
-    says: 'claimDue returned a record that is due later',
-  },
-  {
-    what: 'leaves a record due that is never due again',
-    open: deciding({ dueAtOf: ({ dueIn }) => inFuture(dueIn ?? 0) }),
-    found: NEXT_STEP,
-    says: 'claimDue returned a record that is never due',
-  },
-  {
-    what: 'keeps a record due that is never due again',
-    open: deciding({
-      dueAtOf: ({ dueIn }, before) => (dueIn === null ? (before?.dueAt ?? null) : inFuture(dueIn)),
-    }),
-    found: NEXT_STEP,
-    says: 'claimDue returned a record that is never due',
-  },
-  {
-    what: 'counts nothing as due',
-    open: replacing(() => ({ countDue: async () => ({ due: 0, nextIn: null }) })),
-    found: COUNTED_DUE,
-    says: 'countDue returned 0, but 10 keys are due',
-  },
-  {
-    what: 'does not tell when the next is due',
-    open: replacing(({ countDue }) => ({
-      countDue: async (query) => ({ ...(await countDue(query)), nextIn: null }),
-    })),
-    found: COUNTED_DUE,
-    says: 'countDue returned that the next is due in null ms',
-  },
-  {
-    what: 'counts what is claimed as due',
-    open: replacing(({ countDue }, records) => ({
-      async countDue(query) {
-        const own = [...records.values()].filter(({ index }) => index?.kind === query.kind);
-        const due = own.filter(({ dueAt }) => dueAt !== null).length;
-        return { ...(await countDue(query)), due };
-      },
-    })),
-    found: COUNTED_DUE,
-    says: 'countDue returned 12, but 10 keys are due',
-  },
-  {
-    what: 'claims what it counts',
-    open: replacing(({ countDue, claimDue }) => ({
-      async countDue(query) {
-        const counted = await countDue(query);
-        await claimDue({ ...query, limit: 1_000, lease: 60_000 });
-        return counted;
-      },
-    })),
-    found: COUNTED_DUE,
-    says: 'countDue claimed what it counted',
-  },
-];
+      })),
+    ],
+    ['counts records without an index', 'count returned 4 records, and 3 have an index', countEach],
+  ],
+  'moves a record in the lists when its index changes': [
+    [
+      'lists by the other time',
+      'list by createdAt, after two writes, returned [order, moved]',
+      changeList(
+        ({ list }) =>
+          (query) =>
+            list({ ...query, by: 'attentionAt' }),
+      ),
+    ],
+    [
+      'keeps the first times',
+      'list by createdAt, after the index of one has changed, returned [moved, order]',
+      keepIndex((before) => before),
+    ],
+    [
+      'keeps a time that has become null',
+      'after the attentionAt of one has become null, returned [moved, order]',
+      keepIndex((before, { attentionAt }) => ({ attentionAt: attentionAt ?? before.attentionAt })),
+    ],
+    ['keeps a lost index', 'the index of one has become null, returned [order, moved]', keepLostIndex],
+    ['counts a lost index', 'count returned 2 records, attention 1, after the index of one', countEach],
+  ],
+  'returns a record when it is due, and not before': [
+    ['makes all due at once', 'ms too early', changeIndexes(() => ({ dueAt: 0 }))],
+    ['makes nothing due', 'claimDue did not return a record 1', changeIndexes(() => ({ dueAt: null }))],
+    ['tells the time in seconds', 'ms too early', changeClaims(({ now }) => ({ now: now / 1_000 }))],
+    [
+      'tells another time than it reads',
+      'the time that claimDue returned is',
+      shareStores(({ read }) => ({
+        read: async (key) => ({ ...(await read(key)), now: Date.now() - 10_000 }),
+      })),
+    ],
+    [
+      'returns another time',
+      'claimDue returned a record at 0, which was due at',
+      changeClaims(({ records }) => ({ records: records.map((record) => ({ ...record, at: 0 })) })),
+    ],
+    [
+      'returns another text',
+      'claimDue returned another version or text than read',
+      changeClaims(({ records }) => ({ records: records.map((record) => ({ ...record, text: '{}' })) })),
+    ],
+  ],
+  'claims what is due of one kind, the earliest first': [
+    [
+      'claims the latest first',
+      'claimDue of two of the kind key returned [key 1, key 0]',
+      changeClaims(({ records }) => ({ records: records.toReversed() })),
+    ],
+    [
+      'ignores the limit',
+      'claimDue returned 5 records, and its limit was 2',
+      shareStores(({ claimDue }) => ({ claimDue: (claim) => claimDue({ ...claim, limit: 1_000 }) })),
+    ],
+    [
+      'claims more than it returns',
+      'claimDue of the others of the kind key returned []',
+      shareStores(({ claimDue }) => ({
+        async claimDue(claim) {
+          const { records, now } = await claimDue({ ...claim, limit: 1_000 });
+          return { records: records.slice(0, claim.limit), now };
+        },
+      })),
+    ],
+    [
+      'claims of the other kind',
+      'claimDue of two of the kind key returned [order 0, order 1]',
+      shareStores(({ claimDue }) => ({ claimDue: (claim) => claimDue({ ...claim, kind: 'order' }) })),
+    ],
+    ['has one kind', 'countDue returned 10, and 5 of the kind key', changeIndexes(() => ({ kind: 'key' }))],
+  ],
+  'gives a due record to one of many callers, until its lease ends': [
+    ['returns what is due without a claim', 'times within its lease', afterClaim((_, at) => ({ dueAt: at }))],
+    [
+      'claims in two steps',
+      'times within its lease',
+      shareStores(({ claimDue }) => ({
+        async claimDue(claim) {
+          const claimed = await claimDue({ ...claim, lease: 0 });
+          await pause(1);
+          await claimDue(claim);
+          return claimed;
+        },
+      })),
+    ],
+    [
+      'keeps a claim for half of its lease',
+      'claimDue returned a claimed record 1',
+      shareStores(({ claimDue }) => ({
+        claimDue: (claim) => claimDue({ ...claim, lease: claim.lease / 2 }),
+      })),
+    ],
+    ['claims for ever', 'claimDue did not return a claimed record 1', afterClaim(() => ({ dueAt: null }))],
+  ],
+  'changes nothing but the time when a record is due by a claim': [
+    [
+      'changes the version',
+      'read returned another version',
+      afterClaim((dueAt) => ({ dueAt, version: 'x' })),
+    ],
+    ['changes the text', 'read returned another text', afterClaim((dueAt) => ({ dueAt, text: '{}' }))],
+    [
+      'changes another time',
+      'list by attentionAt returned a record at 0 after a claim',
+      afterClaim((dueAt) => ({ dueAt, attentionAt: 0 })),
+    ],
+  ],
+  'moves a record to when its latest write says, or to never': [
+    [
+      'keeps the lease of a claim through a write',
+      'claimDue, after a claim and a write of a record that is due, returned []',
+      keepIndex((_, { dueAt }) => ({ dueAt: dueAt && dueAt + 3_600_000 })),
+    ],
+    [
+      'leaves a record due that is due later',
+      'claimDue, after a record that was due is due later, returned [order]',
+      keepIndex((before, { dueAt }) => ({ dueAt: isLater(dueAt) ? before.dueAt : dueAt })),
+    ],
+    [
+      'leaves a record due that is never due',
+      'claimDue, after a record that was due is never due, returned [order]',
+      keepIndex((before, { dueAt }) => ({ dueAt: dueAt ?? before.dueAt })),
+    ],
+    [
+      'keeps a lost index',
+      'claimDue, after a record that was due has no index, returned [order]',
+      keepLostIndex,
+    ],
+    [
+      'has one kind',
+      'has become one of another kind, returned [order]',
+      changeIndexes(() => ({ kind: 'order' })),
+    ],
+  ],
+  'counts a record as due that is due too late': [
+    [
+      'waits until it is due',
+      'countDue returned 0, and one record is due later than MAX_DUE_IN from now',
+      changeIndexes(({ dueAt }) => ({ dueAt: dueAt && Math.min(dueAt, Date.now() + MAX_DUE_IN) })),
+    ],
+    [
+      'counts all as due that is due later',
+      'countDue returned 2, and one record is due later',
+      changeIndexes(({ dueAt }) => ({ dueAt: isLater(dueAt) ? 0 : dueAt })),
+    ],
+    [
+      'counts it, and does not claim it',
+      'claimDue returned [] instead of [order wrong]',
+      changeClaims(({ records, now }) => ({ records: records.filter(({ at }) => at <= now) })),
+    ],
+    ['leaves it due', 'due too late, returned [order wrong]', afterClaim((_, at) => ({ dueAt: at }))],
+    ['tells when it is due', 'nextIn of countDue is 9', changeDueCount(() => ({ nextIn: MAX_DUE_IN }))],
+  ],
+  'counts what is due, and tells when the next is': [
+    ['counts nothing as due', 'countDue returned 0 instead of 3', changeDueCount(() => ({ due: 0 }))],
+    [
+      'counts what is due later',
+      'countDue returned 4 instead of 3, and two are due later',
+      changeDueCount(({ due, nextIn }) => ({ due: due + Number(nextIn !== null) })),
+    ],
+    [
+      'says that the next is due now when there is none',
+      'the next is due in 0 ms, and no order is planned',
+      changeDueCount(({ nextIn }) => ({ nextIn: nextIn ?? 0 })),
+    ],
+    ['tells no next', 'the next is due in null ms, and two are', changeDueCount(() => ({ nextIn: null }))],
+    [
+      'tells when another is due',
+      'nextIn of countDue, and two are due later, is 10',
+      changeDueCount(({ nextIn }) => ({ nextIn: nextIn && nextIn + 3_600_000 })),
+    ],
+    [
+      'claims what it counts',
+      'countDue returned 0 instead of 3, and two are due later',
+      shareStores(({ countDue, claimDue }) => ({
+        async countDue(query) {
+          const counted = await countDue(query);
+          await claimDue({ ...query, limit: 1_000, lease: 60_000 });
+          return counted;
+        },
+      })),
+    ],
+  ],
+  'deletes the records that still have their version, and no others': [
+    [
+      'deletes any version',
+      'delete returned 4, and two records had their version',
+      changeDelete(
+        ({ delete: remove, written }) =>
+          (records) =>
+            remove(records.map(({ key }) => ({ key, version: written.get(key)?.version ?? '' }))),
+      ),
+    ],
+    [
+      'compares versions without their case',
+      'delete returned 3, and two records had their version',
+      changeDelete(
+        ({ delete: remove }) =>
+          (records) =>
+            remove(records.map(({ key, version }) => ({ key, version: version.toLowerCase() }))),
+      ),
+    ],
+    [
+      'deletes the first only',
+      'delete returned 1, and two records had their version',
+      changeDelete(
+        ({ delete: remove }) =>
+          (records) =>
+            remove(records.slice(0, 2)),
+      ),
+    ],
+    [
+      'deletes all',
+      'read returned no record, after others were deleted',
+      changeDelete(({ delete: remove, written }) => async () => {
+        await remove([...written].map(([key, { version }]) => ({ key, version })));
+        return 2;
+      }),
+    ],
+    ['deletes nothing', 'read returned a record, after it was deleted', changeDelete(() => async () => 2)],
+    [
+      'refuses a key that was deleted',
+      'write returned false',
+      shareStores(({ write, written }) => ({
+        write: async (key, change) => (change.expected !== null || !written.has(key)) && write(key, change),
+      })),
+    ],
+    [
+      'keeps when a person is needed',
+      'count returned 4 records, attention 4',
+      keepIndex(({ attentionAt }) => ({ attentionAt })),
+    ],
+    [
+      'keeps when it was due',
+      'countDue returned 4, and 3 of the records',
+      keepIndex(({ dueAt }) => ({ dueAt })),
+    ],
+  ],
+};

@@ -46,15 +46,13 @@ test('refuses a misspelt option', () => {
   redisJournal(new Redis(), { table: 'journal' });
 });
 
-test('journalConformance takes a journal, with or without close', () => {
-  expectTypeOf(journalConformance((options) => createJournal(store, options))).toEqualTypeOf<JournalCase[]>();
-  journalConformance(async (options) => createJournal(store, options));
-  journalConformance((options) => ({ journal: createJournal(store, options), close: () => {} }));
-  journalConformance((options, _storage: string) => createJournal(store, options), {
-    without: ['list', 'followUps', 'prune'],
-  });
+test('journalConformance takes a store, with or without close', () => {
+  expectTypeOf(journalConformance(() => store)).toEqualTypeOf<JournalCase[]>();
+  journalConformance(async (_storage: string) => store);
+  journalConformance(() => ({ store }));
+  journalConformance(async () => ({ store, close: () => {} }), { without: ['list', 'followUps', 'prune'] });
   // @ts-expect-error claimDue is a part of followUps
-  journalConformance((options) => createJournal(store, options), { without: ['claimDue'] });
-  // @ts-expect-error a store is not a journal
-  journalConformance(() => store);
+  journalConformance(() => store, { without: ['claimDue'] });
+  // @ts-expect-error a journal is not a store
+  journalConformance(() => createJournal(store));
 });

@@ -1,20 +1,43 @@
-import { expect } from 'vitest';
 import { memoryStore } from '../../../src/journal/memory.ts';
-import type { JournalStore } from '../../../src/journal/store.ts';
+import type { JournalStore, RecordChange, RecordIndex, StoredRecord } from '../../../src/journal/store.ts';
 import {
   type JournalConformanceOptions,
   journalConformance,
   type OpenStore,
 } from '../../../src/testing/index.ts';
 
-/** A store with all methods, but for the one that a journal does without. */
-export type WholeStore = Required<Omit<JournalStore, 'writeAll'>>;
+/** A correct store, with what a broken one needs of it. */
+export interface WholeStore extends Required<Omit<JournalStore, 'writeAll'>> {
+  /** Changes a record and what it is found by, whatever its version is. */
+  put(key: string, changed: Partial<StoredRecord & RecordIndex>): Promise<unknown>;
+  /** What the latest write of each record says. */
+  readonly written: ReadonlyMap<string, RecordChange>;
+}
 
-function createWholeStore(): WholeStore {
+export function createWholeStore(): WholeStore {
   const { read, write, list, count, claimDue, countDue, delete: remove } = memoryStore();
   if (!list || !count || !claimDue || !countDue || !remove)
     throw new Error('memoryStore has not all methods');
-  return { read, write, list, count, claimDue, countDue, delete: remove };
+  const written = new Map<string, RecordChange>();
+  return {
+    ...{ read, list, count, claimDue, countDue, delete: remove, written },
+    async write(key, change) {
+      const isWritten = await write(key, change);
+      if (isWritten) written.set(key, change);
+      return isWritten;
+    },
+    async put(key, { version, text, ...index }) {
+      const change = written.get(key);
+      if (!change) return;
+      const next = { version: version ?? change.version, text: text ?? change.text };
+      await write(key, {
+        ...change,
+        ...next,
+        expected: change.version,
+        index: change.index && { ...change.index, ...index },
+      });
+    },
+  };
 }
 
 /** Each handle on a storage is one on the same records. `change` replaces methods of a handle. */
@@ -27,8 +50,36 @@ export function shareStores(change: (store: WholeStore) => Partial<JournalStore>
   };
 }
 
-export const caseNamed = (name: string, open: OpenStore, options?: JournalConformanceOptions) => {
-  const found = journalConformance(open, options).filter((one) => one.name === name);
-  expect(found).toHaveLength(1);
-  return found[0]?.run() ?? Promise.reject(new Error('no case'));
-};
+/** A store that is correct but for what it writes. */
+export const changeWrites = (
+  change: (change: RecordChange, found: StoredRecord | null, key: string) => Partial<RecordChange>,
+): OpenStore =>
+  shareStores(({ read, write }) => ({
+    write: async (key, given) => write(key, { ...given, ...change(given, (await read(key)).record, key) }),
+  }));
+
+/** A store that is correct but for what its records are found by. */
+export const changeIndexes = (
+  change: (index: RecordIndex, before: RecordIndex | null | undefined) => Partial<RecordIndex>,
+): OpenStore =>
+  shareStores(({ write, written }) => ({
+    write(key, { index, ...given }) {
+      const changed = index && { ...index, ...change(index, written.get(key)?.index) };
+      return write(key, { ...given, index: changed });
+    },
+  }));
+
+export const pause = (milliseconds: number) =>
+  new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+
+/** Runs the case of a name. */
+export async function runCase(name: string, open: OpenStore, options?: JournalConformanceOptions) {
+  const found = journalConformance(open, options).find((one) => one.name === name);
+  if (!found) throw new Error(`There is no case "${name}".`);
+  await found.run();
+}
+
+/** For each case, stores that break one promise: what each does, what the case says, and the store. */
+export type BrokenStores = Readonly<
+  Record<string, readonly (readonly [what: string, says: string, open: OpenStore])[]>
+>;

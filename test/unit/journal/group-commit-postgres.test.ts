@@ -1,196 +1,183 @@
-import { Client, Pool } from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { writeText } from '../../../src/journal/compare-and-swap.ts';
-import { getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
-import { postgresJournal } from '../../../src/journal/postgres.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import type { Client } from 'pg';
+import { expect, test, vi } from 'vitest';
+import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
+import type { JournalStore, RecordWrite } from '../../../src/journal/store.ts';
 import { startCuttingProxy } from '../../helpers/cutting-proxy.ts';
 import { catchError } from '../../helpers/service.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
+import {
+  createTable,
+  createWrite,
+  openClient,
+  openPool,
+  type PostgresTable,
+  REFUSED,
+  readVersion,
+  requireMethod,
+  STRICT,
+  writeNew,
+} from './postgres-tables.ts';
 
 const server = useDatabase();
 
-function openPool(options: object = {}): Pool {
-  const pool = new Pool({ connectionString: server.url, ...options });
-  pool.on('error', () => {});
-  onTestFinished(() => pool.end());
-  return pool;
-}
+const nameKeys = (count: number) => Array.from({ length: count }, (_, index) => `order ${index}`);
 
-async function openClient(options: object = {}): Promise<Client> {
-  const client = new Client({ connectionString: server.url, ...options });
-  client.on('error', () => {});
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
+const writeAll = async (store: JournalStore, writes: readonly RecordWrite[]) =>
+  await requireMethod(store, 'writeAll')(writes);
 
-let tables = 0;
+const readVersions = ({ store }: PostgresTable, writes: readonly RecordWrite[]) =>
+  Promise.all(writes.map(({ key }) => readVersion(store, key)));
 
-/** Makes a table of its own, with the record of the service. */
-async function createTable(): Promise<string> {
-  const table = `grouped_${++tables}`;
-  const journal = postgresJournal(openPool(), { table });
-  await journal.migrate();
-  await claimKey(journal, 'made before');
-  return table;
-}
+const versionsOf = (writes: readonly RecordWrite[]) => writes.map(({ change }) => change.version);
 
-const nameKeys = (count: number) => Array.from({ length: count }, (_, index) => `order-${index}`);
-
-/** The journal reads again each second which service it belongs to: the writes would not come at the same time. */
-function stopClocks(): void {
-  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-}
-
-test('writes together what comes meanwhile', async () => {
-  const table = await createTable();
-  const pool = openPool();
-  const core = getJournalCore(postgresJournal(pool, { table }));
-  stopClocks();
-  await core.claim('made before', chargeIntent);
-  const results = await Promise.all(
-    [...nameKeys(20), 'made before'].map((key) => core.claim(key, chargeIntent)),
-  );
-  expect(results.map(({ state }) => state)).toEqual([...Array(20).fill('claimed'), 'in_progress']);
-  const countCommits = async () => {
-    const { rows } = await pool.query(
-      `SELECT count(*)::int AS records, count(DISTINCT xmin::text)::int AS commits FROM ${table} WHERE key LIKE 'order-%'`,
+test('writes records in one transaction, each by its own comparison', async () => {
+  const table = await createTable(server);
+  const { store } = table;
+  const kept = await writeNew(store, 'order 20');
+  const first = nameKeys(21).map((key) => createWrite(key));
+  // The last one is there already.
+  expect(await writeAll(store, first)).toEqual([...Array(20).fill(true), false]);
+  expect(await readVersions(table, first)).toEqual([...versionsOf(first).slice(0, 20), kept]);
+  const countCommits = async (keys: readonly string[]) =>
+    await table.run(
+      `SELECT count(DISTINCT xmin::text)::int AS commits FROM ${table.name} WHERE key = ANY ($1)`,
+      [keys],
     );
-    return rows;
-  };
-  // The first one is alone.
-  expect(await countCommits()).toEqual([{ records: 20, commits: 2 }]);
-  await pool.query(`UPDATE ${table} SET version = 'another.process' WHERE key = 'order-5'`);
-  const renewed = await Promise.all(
-    results.map((result) => (result.state === 'claimed' ? core.renew(result.claim) : null)),
-  );
-  const stillHeld = [...nameKeys(20), undefined].map((key) => (key === 'order-5' ? undefined : key));
-  expect(renewed.map((claim) => claim?.key)).toEqual(stillHeld);
-  expect(await countCommits()).toEqual([{ records: 20, commits: 3 }]);
+  expect(await countCommits(nameKeys(20))).toEqual([{ commits: 1 }]);
+
+  const second = first.map(({ key, change: { version } }) => createWrite(key, { expected: version }));
+  const others = [createWrite('order new'), createWrite('order missing', { expected: 'gone' })];
+  expect(await writeAll(store, [...second, ...others])).toEqual([
+    ...Array(20).fill(true),
+    undefined,
+    true,
+    undefined,
+  ]);
+  expect(await readVersions(table, [...second, ...others])).toEqual([
+    ...versionsOf(second).slice(0, 20),
+    kept,
+    others[0]?.change.version,
+    null,
+  ]);
+  expect(await countCommits([...nameKeys(20), 'order new'])).toEqual([{ commits: 1 }]);
 });
 
-test.each(['repeatable\\ read', 'serializable'])('writes together under %s', async (isolation) => {
-  const table = await createTable();
-  const open = () => {
-    const pool = openPool({ options: `-c default_transaction_isolation=${isolation}` });
-    return getJournalCore(postgresJournal(pool, { table }));
-  };
-  const [one, other] = [open(), open()];
-  const claimAll = (core: JournalCore) =>
-    Promise.all(nameKeys(20).map((key) => core.claim(key, chargeIntent)));
-  const states = (await Promise.all([claimAll(one), claimAll(other)])).flat().map(({ state }) => state);
-  expect(states.sort()).toEqual([...Array(20).fill('claimed'), ...Array(20).fill('in_progress')]);
-});
+test.each(['read\\ committed', 'repeatable\\ read', 'serializable'])(
+  'writes each key once for two groups at the same time under %s',
+  async (isolation) => {
+    const table = await createTable(server);
+    const open = () =>
+      createPostgresStore(
+        openPool(server, { options: `-c default_transaction_isolation=${isolation}` }),
+        table.name,
+      );
+    /** As a journal does: what was not tried together is written alone. */
+    const writeEach = async (store: JournalStore, writes: readonly RecordWrite[]) => {
+      const results = await writeAll(store, writes);
+      return Promise.all(writes.map(({ key, change }, index) => results[index] ?? store.write(key, change)));
+    };
+    const groups = [open(), open()].map((store) => ({
+      store,
+      writes: nameKeys(20).map((key) => createWrite(key)),
+    }));
+    const results = await Promise.all(groups.map(({ store, writes }) => writeEach(store, writes)));
+    const winners = nameKeys(20).map((_, index) =>
+      groups.flatMap(({ writes }, group) => (results[group]?.[index] ? [writes[index]?.change.version] : [])),
+    );
+    expect(winners).toEqual((await readVersions(table, groups[0]?.writes ?? [])).map((version) => [version]));
+  },
+);
 
 test('does not let a locked record hold up the others', async () => {
-  const table = await createTable();
-  const core = getJournalCore(postgresJournal(openPool(), { table }));
-  const claims = await Promise.all(nameKeys(4).map((key) => core.claim(key, chargeIntent)));
-  const other = await openClient();
+  const table = await createTable(server);
+  const first = nameKeys(4).map((key) => createWrite(key));
+  await writeAll(table.store, first);
+  const other = await openClient(server);
   await other.query('BEGIN');
-  await other.query(`SELECT 1 FROM ${table} WHERE key = 'order-2' FOR UPDATE`);
-  const renewals = claims.map((result) =>
-    result.state === 'claimed' ? core.renew(result.claim) : Promise.resolve(null),
-  );
-  let isRenewed = false;
-  const locked = renewals[2]?.finally(() => {
-    isRenewed = true;
-  });
-  const others = await Promise.all(renewals.filter((renewal) => renewal !== renewals[2]));
-  expect(others.every((claim) => claim !== null)).toBe(true);
-  expect(isRenewed).toBe(false);
+  await other.query(`SELECT 1 FROM ${table.name} WHERE key = 'order 2' FOR UPDATE`);
+  const second = first.map(({ key, change: { version } }) => createWrite(key, { expected: version }));
+  expect(await writeAll(table.store, second)).toEqual([true, true, undefined, true]);
   await other.query('COMMIT');
-  expect(await locked).toMatchObject({ key: 'order-2' });
+  expect(await writeAll(table.store, second)).toEqual([undefined, undefined, true, undefined]);
+  expect(await readVersions(table, second)).toEqual(versionsOf(second));
 });
-
-/** Begins a group that waits, inside PostgreSQL, for the transaction of `other`. */
-async function startWaitingGroup(table: string, other: Client) {
-  const core = getJournalCore(postgresJournal(openPool(), { table }));
-  stopClocks();
-  await core.claim('made before', chargeIntent);
-  await other.query('BEGIN');
-  await other.query(
-    `INSERT INTO ${table} SELECT 'order-2', version, record, written_at FROM ${table} WHERE key = 'made before'`,
-  );
-  const claiming = nameKeys(5).map((key) => core.claim(key, chargeIntent));
-  return claiming;
-}
 
 const findWaiting = `SELECT pid FROM pg_stat_activity
   WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE '%json_to_recordset%'`;
 
-test('writes each record alone after the connection of a group was ended', async () => {
-  const table = await createTable();
-  const other = await openClient();
-  const claiming = await startWaitingGroup(table, other);
-  const admin = await openClient();
-  await vi.waitFor(async () => expect((await admin.query(findWaiting)).rows).toHaveLength(1));
-  await admin.query(`SELECT pg_terminate_backend(pid) FROM (${findWaiting}) AS waiting`);
-  const others = await Promise.all(claiming.filter((_, index) => index !== 2));
-  expect(others.map(({ state }) => state)).toEqual(Array(4).fill('claimed'));
+/** Inserts a record in an open transaction. A group that inserts the same one waits for it. */
+async function insertOpenly(other: Client, table: PostgresTable, key: string): Promise<void> {
+  await other.query('BEGIN');
+  await other.query(`INSERT INTO ${table.name} (key, version, record) VALUES ($1, 'of another', '{}')`, [
+    key,
+  ]);
+}
+
+test('writes none of a group whose connection was ended', async () => {
+  const table = await createTable(server);
+  const other = await openClient(server);
+  await insertOpenly(other, table, 'order 2');
+  const writes = nameKeys(5).map((key) => createWrite(key));
+  const failure = catchError(writeAll(table.store, writes));
+  await vi.waitFor(async () => expect(await table.run(findWaiting)).toHaveLength(1));
+  await table.run(`SELECT pg_terminate_backend(pid) FROM (${findWaiting}) AS waiting`);
+  expect(await failure).toBeInstanceOf(Error);
   await other.query('ROLLBACK');
-  expect(await claiming[2]).toMatchObject({ state: 'claimed' });
+  expect(await readVersions(table, writes)).toEqual(Array(5).fill(null));
+  expect(await writeAll(table.store, writes)).toEqual(Array(5).fill(true));
 });
 
-test('finds each record of a group whose result was lost', async () => {
-  const table = await createTable();
+test('rejects if the result of a group was lost, which is written', async () => {
+  const table = await createTable(server);
   const proxy = await startCuttingProxy(server.url, (data) => data.includes('json_to_recordset'));
-  stopClocks();
-  const pool = openPool({ connectionString: proxy.url });
-  const core = getJournalCore(postgresJournal(pool, { table }));
-  await core.claim('made before', chargeIntent);
-  const keys = [...nameKeys(10), 'made before'];
-  const results = await Promise.all(keys.map((key) => core.claim(key, chargeIntent)));
-  expect(results.map(({ state }) => state)).toEqual([...Array(10).fill('claimed'), 'in_progress']);
+  const store = createPostgresStore(openPool(server, { connectionString: proxy.url }), table.name);
+  const writes = nameKeys(10).map((key) => createWrite(key));
+  expect(await catchError(writeAll(store, writes))).toBeInstanceOf(Error);
   expect(proxy.cuts()).toBe(1);
-  const { rows } = await pool.query(
-    `SELECT record ->> 'attempts' AS attempts, count(*)::int AS records, count(DISTINCT xmin::text)::int AS commits
-    FROM ${table} WHERE key LIKE 'order-%' GROUP BY 1`,
-  );
-  // The first one alone, the others in the group that was cut.
-  expect(rows).toEqual([{ attempts: '1', records: 10, commits: 2 }]);
+  expect(await readVersions(table, writes)).toEqual(versionsOf(writes));
 });
 
-test('refuses a group inside a transaction of its Client, and resolves as a part of it', async () => {
-  const table = await createTable();
-  const client = await openClient();
-  const { store } = getJournalCore(postgresJournal(client, { table }));
-  const writeEach = (mustCommit: boolean) =>
-    nameKeys(4).map((key) => {
-      const version = crypto.randomUUID();
-      return writeText(store, key, {
-        expected: null,
-        version,
-        text: '{}',
-        mustCommit,
-        index: null,
-        dueIn: null,
-      });
-    });
+test('refuses a group inside a transaction of its Client, or joins that', async () => {
+  const table = await createTable(server);
+  const client = await openClient(server);
+  const store = createPostgresStore(client, table.name);
   await client.query('BEGIN');
-  for (const refusal of await Promise.all(writeEach(true).map(catchError)))
-    expect(refusal).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: true });
-  expect(await Promise.all(writeEach(false))).toEqual(Array(4).fill(true));
-  expect(await store.read('order-3')).not.toBeNull();
+  const refused = nameKeys(4).map((key) => createWrite(key));
+  expect(await catchError(writeAll(store, refused))).toMatchObject(REFUSED);
+  const joined = nameKeys(4).map((key) => createWrite(key, { mustCommit: false }));
+  expect(await writeAll(store, joined)).toEqual(Array(4).fill(true));
+  expect(await readVersion(store, 'order 3')).toBe(joined[3]?.change.version);
   await client.query('ROLLBACK');
-  expect(await store.read('order-3')).toBeNull();
+  expect(await readVersions(table, joined)).toEqual(Array(4).fill(null));
 });
 
-test('leaves the error of a strict transaction to each write of a group', async () => {
-  const table = await createTable();
-  const [client, other] = [await openClient(), await openClient()];
-  const { store } = getJournalCore(postgresJournal(client, { table }));
-  const change = { text: '{}', mustCommit: false, index: null, dueIn: null };
-  for (const key of nameKeys(3)) await store.write(key, { ...change, expected: null, version: 'first' });
+test('leaves the error of a strict transaction that a group is part of', async () => {
+  const table = await createTable(server);
+  const [client, other] = [await openClient(server), await openClient(server)];
+  const store = createPostgresStore(client, table.name);
+  const first = nameKeys(3).map((key) => createWrite(key));
+  await writeAll(store, first);
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-  await store.read('order-1');
-  await other.query(`UPDATE ${table} SET written_at = written_at WHERE key = 'order-1'`);
-  const grouped = nameKeys(3).map((key) =>
-    writeText(store, key, { ...change, expected: 'first', version: `second of ${key}` }),
+  await store.read('order 1');
+  await other.query(`UPDATE ${table.name} SET version = version WHERE key = 'order 1'`);
+  const second = first.map(({ key, change: { version } }) =>
+    createWrite(key, { expected: version, mustCommit: false }),
   );
-  for (const failure of await Promise.all(grouped.map(catchError)))
-    expect(failure).toMatchObject({ name: 'JournalError', cause: { code: '40001' } });
+  expect(await catchError(writeAll(store, second))).toMatchObject({ code: '40001' });
   await client.query('ROLLBACK');
+  expect(await readVersions(table, second)).toEqual(versionsOf(first));
+});
+
+test('tries no write of a group that a strict database refused', async () => {
+  const table = await createTable(server);
+  const store = createPostgresStore(openPool(server, STRICT), table.name);
+  const other = await openClient(server);
+  await insertOpenly(other, table, 'order 2');
+  const writes = nameKeys(3).map((key) => createWrite(key));
+  const writing = writeAll(store, writes);
+  await vi.waitFor(async () => expect(await table.run(findWaiting)).toHaveLength(1));
+  await other.query('COMMIT');
+  expect(await writing).toEqual(Array(3).fill(undefined));
+  const alone = await Promise.all(writes.map(({ key, change }) => store.write(key, change)));
+  expect(alone).toEqual([true, true, false]);
 });

@@ -1,26 +1,31 @@
-import { expect, test } from 'vitest';
-import { fromLibsql, type LibsqlClient, sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { catchError, charge, startService } from '../../helpers/service.ts';
+import { expect, test, vi } from 'vitest';
+import { fromLibsql } from '../../../src/journal/sqlite.ts';
+import { catchError } from '../../helpers/service.ts';
+import { firstWrite, openHandleStore } from '../../helpers/sqlite-stores.ts';
 
-test('sends nothing on an embedded replica, however often it is called', async () => {
-  const refuse = () => Promise.reject(new Error('the replica was used'));
-  const replica: LibsqlClient = {
-    protocol: 'file',
-    // Only an embedded replica has something to be synced with.
-    sync: async () => {},
-    batch: refuse,
-    transaction: refuse,
-    executeMultiple: refuse,
-  };
-  const service = await startService();
-  const payments = service.client({ journal: sqliteJournal(fromLibsql(replica)) });
-  for (const _call of [1, 2, 3]) {
-    const error = await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' }));
-    expect(error).toMatchObject({
-      name: 'JournalError',
-      outcome: 'not_sent',
-      message: expect.stringContaining('embedded replica'),
-    });
-  }
-  expect(service.requests).toEqual([]);
+test('uses no embedded replica, however often it is called', async () => {
+  const use = vi.fn(() => Promise.reject(new Error('the replica was used')));
+  const store = openHandleStore(
+    fromLibsql({
+      protocol: 'file',
+      // Only an embedded replica has something to be synced with.
+      sync: async () => {},
+      batch: use,
+      transaction: use,
+      executeMultiple: use,
+    }),
+  );
+  for (const _call of [1, 2, 3])
+    for (const error of [
+      await catchError(store.read('order-1')),
+      await catchError(store.write('order-1', firstWrite())),
+      await catchError(store.claimDue({ kind: 'key', limit: 10, lease: 1_000 })),
+    ])
+      expect(error).toMatchObject({
+        name: 'JournalError',
+        outcome: 'not_sent',
+        retryable: false,
+        message: expect.stringContaining('embedded replica'),
+      });
+  expect(use).not.toHaveBeenCalled();
 });

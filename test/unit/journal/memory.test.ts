@@ -1,8 +1,16 @@
-import { describe, test } from 'vitest';
-import { journalConformance } from '../../../src/testing/index.ts';
-import { runOnFakeClocks } from '../../helpers/fake-timers.ts';
-import { shareStores } from './conformance-cases.ts';
+import { expect, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
+import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { chargeIntent, claimKey, tryClaim } from '../../helpers/claims.ts';
 
-describe('memoryStore conforms', () => {
-  test.each(journalConformance(shareStores()))('$name', ({ run }) => runOnFakeClocks(run));
+test('memoryJournal shares no records unless it is given a store', async () => {
+  await claimKey(memoryJournal(), 'order-17');
+  expect(await tryClaim(memoryJournal(), 'order-17')).toMatchObject({
+    state: 'claimed',
+  });
+  const store = memoryStore();
+  await claimKey(memoryJournal({ store }), 'order-17');
+  expect(await getJournalCore(memoryJournal({ store })).claim('order-17', chargeIntent)).toMatchObject({
+    state: 'in_progress',
+  });
 });

@@ -1,34 +1,27 @@
-import { link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { link, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, test } from 'vitest';
-import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import type { JournalStore } from '../../../src/journal/store.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 
 /** A merchant's own store that protects charges, as the documentation of JournalStore describes it, and no more. */
 function tableStore(database: DatabaseSync, table: string): JournalStore {
-  database.exec(
-    `CREATE TABLE IF NOT EXISTS ${table} (key TEXT PRIMARY KEY, version TEXT, text TEXT, at REAL)`,
-  );
-  const find = database.prepare(`SELECT version, text, at FROM ${table} WHERE key = ?`);
-  const insert = database.prepare(`INSERT INTO ${table} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`);
-  const update = database.prepare(
-    `UPDATE ${table} SET version = ?, text = ?, at = ? WHERE key = ? AND version = ?`,
-  );
+  database.exec(`CREATE TABLE IF NOT EXISTS ${table} (key TEXT PRIMARY KEY, version TEXT, text TEXT)`);
+  const find = database.prepare(`SELECT version, text FROM ${table} WHERE key = ?`);
+  const insert = database.prepare(`INSERT INTO ${table} VALUES (?, ?, ?) ON CONFLICT DO NOTHING`);
+  const update = database.prepare(`UPDATE ${table} SET version = ?, text = ? WHERE key = ? AND version = ?`);
   return {
     async read(key) {
       const row = find.get(key);
-      if (!row) return null;
-      const { version, text, at } = row;
-      return { version: String(version), text: String(text), age: Date.now() - Number(at) };
+      const record = row ? { version: String(row.version), text: String(row.text) } : null;
+      return { record, now: Date.now() };
     },
     async write(key, { expected, version, text }) {
       const { changes } =
-        expected === null
-          ? insert.run(key, version, text, Date.now())
-          : update.run(version, text, Date.now(), key, expected);
+        expected === null ? insert.run(key, version, text) : update.run(version, text, key, expected);
       return changes === 1;
     },
   };
@@ -40,10 +33,7 @@ if (isExhaustive)
   describe('a table', () => {
     const database = new DatabaseSync(':memory:');
     afterAll(() => database.close());
-    const cases = journalConformance(
-      (options, table) => createJournal(tableStore(database, table), options),
-      chargesOnly,
-    );
+    const cases = journalConformance((table) => tableStore(database, table), chargesOnly);
     test.concurrent.each(cases)('$name', ({ run }) => run());
   });
 
@@ -56,23 +46,22 @@ function folderStore(root: string): JournalStore {
   const latest = async (folder: string) => {
     const numbers = (await readdir(folder)).filter((name) => /^\d+$/.test(name)).map(Number);
     const number = Math.max(0, ...numbers);
-    if (number === 0) return { number, version: null, text: '', age: 0 };
-    const path = join(folder, String(number));
-    const [version = '', text = ''] = (await readFile(path, 'utf8')).split('\n');
-    return { number, version, text, age: Date.now() - (await stat(path)).mtimeMs };
+    if (number === 0) return { number, record: null };
+    const [version = '', text = ''] = (await readFile(join(folder, String(number)), 'utf8')).split('\n');
+    return { number, record: { version, text } };
   };
   return {
     async read(key) {
       const folder = await folderOf(key);
       await mkdir(folder, { recursive: true });
-      const { version, text, age } = await latest(folder);
-      return version === null ? null : { version, text, age };
+      const { record } = await latest(folder);
+      return { record, now: Date.now() };
     },
     async write(key, { expected, version, text }) {
       const folder = await folderOf(key);
       await mkdir(folder, { recursive: true });
       const found = await latest(folder);
-      if (found.version !== expected) return false;
+      if ((found.record?.version ?? null) !== expected) return false;
       const draft = join(folder, `draft-${version}`);
       const file = await open(draft, 'wx');
       await file.writeFile(`${version}\n${text}`);
@@ -91,9 +80,6 @@ function folderStore(root: string): JournalStore {
 describe('a folder of files', () => {
   const folder = createTempFolder();
   afterAll(() => folder.remove());
-  const cases = journalConformance(
-    (options, storage) => createJournal(folderStore(join(folder.path, storage)), options),
-    chargesOnly,
-  );
+  const cases = journalConformance((storage) => folderStore(join(folder.path, storage)), chargesOnly);
   test.each(cases)('$name', ({ run }) => run());
 });

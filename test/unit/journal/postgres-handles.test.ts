@@ -1,305 +1,261 @@
-import { Client, Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { type Client, Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
   fromPostgresJs,
   fromPrisma,
   fromQuery,
   type PostgresQuery,
   postgresJournal,
+  postgresSchema,
 } from '../../../src/journal/postgres.ts';
+import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
+import type { JournalStore } from '../../../src/journal/store.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { closePool } from '../../helpers/close-pool.ts';
 import { startPostgres } from '../../helpers/databases.ts';
-import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
-import { note } from '../../helpers/resolution-note.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
+import {
+  createChange,
+  createIndex,
+  openClient,
+  REFUSED,
+  readVersion,
+  requireMethod,
+  STRICT,
+  waitForLock,
+  writeNew,
+} from './postgres-tables.ts';
 
-const database = useDatabase();
+const TABLE = 'payments_journal';
+
+const server = useDatabase();
 let pool: Pool;
 
 beforeAll(async () => {
-  pool = new Pool({ connectionString: database.url });
-  await postgresJournal(fromQuery((text, values) => pool.query(text, values))).migrate();
+  pool = new Pool({ connectionString: server.url });
+  await pool.query(postgresSchema());
 });
 
-// A journal belongs to one service, and each test has a service of its own.
 beforeEach(async () => {
-  await pool.query('DELETE FROM payments_journal');
+  await pool.query(`DELETE FROM ${TABLE}`);
 });
 
 afterAll(() => pool?.end());
 
-async function connect(options: object = {}): Promise<Client> {
-  const client = new Client({ connectionString: database.url, ...options });
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
-
-const STRICT = { options: '-c default_transaction_isolation=repeatable\\ read' };
-
-/** Counts the requests. */
-const counting = () =>
-  startService((response) => {
-    const reference = `TXN-${crypto.randomUUID()}`;
-    sendJson(response, 200, successBodies.chargeMobileMoney({ reference }));
-  });
-
 const isMark = (text: string) => text.includes('set_config') && text.startsWith('SELECT');
 const isStatus = (text: string) => text.includes('txid_status');
 
-const refused = {
-  name: 'JournalError',
-  outcome: 'not_sent',
-  retryable: true,
-  message: expect.stringContaining('inside a transaction'),
-};
-
-const unproven = {
+const UNPROVEN = {
   name: 'JournalError',
   outcome: 'not_sent',
   message: expect.stringContaining('does not confirm that the record is committed'),
 };
 
+const openQuery = (query: PostgresQuery) => createPostgresStore(fromQuery(query), TABLE);
+
+const openOn = (client: Client | Pool) => openQuery((text, values) => client.query(text, values));
+
+/** Reads through a connection of its own: what is committed. */
+const readCommitted = (key: string) => readVersion(createPostgresStore(pool, TABLE), key);
+
+const CLAIM = { kind: 'key', limit: 10, lease: 10_000 } as const;
+
+const claimDue = async (store: JournalStore) => (await requireMethod(store, 'claimDue')(CLAIM)).records;
+
 describe('fromQuery conforms', () => {
-  const cases = journalConformance(async (options, table) => {
+  const cases = journalConformance(async (table) => {
     const handle = fromQuery(async (text, values) => (await pool.query(text, values)).rows);
-    const journal = postgresJournal(handle, { ...options, table });
-    await journal.migrate();
-    return journal;
+    await handle.runSchema(postgresSchema(table));
+    return createPostgresStore(handle, table);
   });
   test.each(cases)('$name', ({ run }) => run());
 });
 
 describe('inside a transaction', () => {
-  test('refuses to charge, and writes nothing into it', async () => {
-    const client = await connect();
-    const journal = postgresJournal(fromQuery((text, values) => client.query(text, values)));
-    const service = await counting();
-    const payments = service.client({ journal });
-    await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' });
+  test('refuses to write, and writes nothing into it', async () => {
+    const client = await openClient(server);
+    const store = openOn(client);
+    const version = await writeNew(store, 'order 1', { index: createIndex({ dueAt: 0 }) });
     await client.query('BEGIN');
-    for (const idempotencyKey of ['order-1', 'order-2']) {
-      const again = { ...charge, ...(idempotencyKey === 'order-1' ? { amount: '7.00' } : {}) };
-      expect(await catchError(payments.chargeMobileMoney(again, { idempotencyKey }))).toMatchObject(refused);
-    }
+    for (const step of [
+      () => store.write('order 1', createChange({ expected: version })),
+      () => store.write('order 2', createChange()),
+      () => claimDue(store),
+      () => requireMethod(store, 'delete')([{ key: 'order 1', version }]),
+    ])
+      expect(await catchError(step())).toMatchObject(REFUSED);
     const { rows } = await client.query('SELECT txid_current_if_assigned() AS txid');
     expect(rows).toEqual([{ txid: null }]);
     await client.query('COMMIT');
-    expect(service.requests).toHaveLength(1);
-    expect(await journal.read('order-2')).toBeNull();
-    await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-2' });
-    expect(service.requests).toHaveLength(2);
+    expect([await readCommitted('order 1'), await readCommitted('order 2')]).toEqual([version, null]);
+    expect(await claimDue(store)).toMatchObject([{ key: 'order 1', version }]);
+    await writeNew(store, 'order 2');
   });
 
-  test('refuses to charge after a savepoint, and inside a failed one', async () => {
-    const client = await connect();
-    const journal = postgresJournal(fromQuery((text, values) => client.query(text, values)));
-    const claim = await claimKey(journal, 'order-1');
+  test('refuses to claim what is due if nothing is', async () => {
+    const client = await openClient(server);
+    await client.query('BEGIN');
+    expect(await catchError(claimDue(openOn(client)))).toMatchObject(REFUSED);
+    await client.query('ROLLBACK');
+  });
+
+  test('refuses to write after a savepoint, and inside a failed one', async () => {
+    const client = await openClient(server);
+    const store = openOn(client);
+    const expected = await writeNew(store, 'order 1');
     await client.query('BEGIN');
     await client.query('SAVEPOINT here');
-    expect(await catchError(getJournalCore(journal).claim('order-2', chargeIntent))).toMatchObject(refused);
+    expect(await catchError(store.write('order 2', createChange()))).toMatchObject(REFUSED);
     await catchError(client.query('SELECT 1 / 0'));
-    expect(await catchError(getJournalCore(journal).renew(claim))).toMatchObject(refused);
-    expect(await catchError(getJournalCore(journal).claim('order-2', chargeIntent))).toMatchObject({
-      ...refused,
-    });
+    expect(await catchError(store.write('order 1', createChange({ expected })))).toMatchObject(REFUSED);
+    expect(await catchError(store.write('order 2', createChange()))).toMatchObject(REFUSED);
     await client.query('ROLLBACK');
-    expect(await journal.read('order-2')).toBeNull();
+    expect(await readCommitted('order 2')).toBeNull();
   });
 
-  test('claims no follow-ups', async () => {
-    const client = await connect();
-    const journal = postgresJournal(fromQuery((text, values) => client.query(text, values)));
-    const claimDue = () => claimDueKeys(journal, { limit: 10, lease: 10_000 });
-    await client.query('BEGIN');
-    expect(await catchError(claimDue())).toMatchObject(refused);
-    await client.query('ROLLBACK');
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
-    await client.query('BEGIN');
-    expect(await catchError(claimDue())).toMatchObject(refused);
-    await client.query('COMMIT');
-    expect(await claimDue()).toEqual(['order-1']);
-  });
-
-  test.each(['ROLLBACK', 'COMMIT'])('sends nothing if it begins before the write: %s', async (ending) => {
-    const client = await connect();
-    let begins = false;
-    const query: PostgresQuery = async (text, values) => {
+  test.each(['ROLLBACK', 'COMMIT'])('refuses if it begins before the write: %s', async (ending) => {
+    const client = await openClient(server);
+    const store = openQuery(async (text, values) => {
       const result = await client.query(text, values);
-      if (begins && isMark(text)) await client.query('BEGIN');
+      if (isMark(text)) await client.query('BEGIN');
       return result;
-    };
-    const journal = postgresJournal(fromQuery(query));
-    const service = await counting();
-    const payments = service.client({ journal });
-    await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' });
-    begins = true;
-    const failure = catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-2' }));
-    expect(await failure).toMatchObject(refused);
-    begins = false;
+    });
+    const change = createChange();
+    expect(await catchError(store.write('order 1', change))).toMatchObject(REFUSED);
     await client.query(ending);
-    expect(service.requests).toHaveLength(1);
-    const entry = await postgresJournal(pool).read('order-2');
-    expect(entry?.state).toBe(ending === 'ROLLBACK' ? undefined : 'begun');
+    expect(await readCommitted('order 1')).toBe(ending === 'ROLLBACK' ? null : change.version);
   });
 
-  test('charges if it begins before the write and is committed before the check', async () => {
-    const client = await connect();
-    const query: PostgresQuery = async (text, values) => {
+  test('writes if it begins before the write and is committed before the check', async () => {
+    const client = await openClient(server);
+    const store = openQuery(async (text, values) => {
       const result = await client.query(text, values);
       if (isMark(text)) await client.query('BEGIN');
       else if (!isStatus(text)) await client.query('COMMIT');
       return result;
-    };
-    const service = await counting();
-    const payments = service.client({ journal: postgresJournal(fromQuery(query)) });
-    await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' });
-    expect(await postgresJournal(pool).read('order-1')).toMatchObject({ state: 'completed' });
+    });
+    const version = await writeNew(store, 'order 1');
+    expect(await readCommitted('order 1')).toBe(version);
   });
 
-  test('sends nothing if it is rolled back before the check', async () => {
-    const client = await connect();
-    let isBroken = false;
-    const query: PostgresQuery = async (text, values) => {
-      if (isBroken && !isMark(text) && !isStatus(text)) {
-        await client.query('BEGIN');
-        const result = await client.query(text, values);
-        await client.query('ROLLBACK');
-        return result;
-      }
-      return client.query(text, values);
-    };
-    const journal = postgresJournal(fromQuery(query));
-    await claimKey(journal, 'order-1');
-    isBroken = true;
-    expect(await catchError(getJournalCore(journal).claim('order-2', chargeIntent))).toMatchObject({
-      ...unproven,
+  test('rejects if it is rolled back before the check', async () => {
+    const client = await openClient(server);
+    const store = openQuery(async (text, values) => {
+      if (isMark(text) || isStatus(text)) return client.query(text, values);
+      await client.query('BEGIN');
+      const result = await client.query(text, values);
+      await client.query('ROLLBACK');
+      return result;
+    });
+    expect(await catchError(store.write('order 2', createChange()))).toMatchObject({
+      ...UNPROVEN,
       message: expect.stringContaining('aborted'),
     });
-    expect(await postgresJournal(pool).read('order-2')).toBeNull();
+    expect(await readCommitted('order 2')).toBeNull();
   });
 
   const eachRoute = [false, true].flatMap((mark) =>
     [false, true].flatMap((write) => [false, true].map((status) => ({ mark, write, status }))),
   );
   // A pool can run each statement on another connection. `true`: it is the one that was left inside a transaction.
-  test.each(eachRoute)('charges only if the write is outside: $mark, $write, $status', async (route) => {
-    const [healthy, forgotten] = [await connect(), await connect()];
-    let isLeft = false;
+  test.each(eachRoute)('writes only if the write is outside: $mark, $write, $status', async (route) => {
+    const [healthy, forgotten] = [await openClient(server), await openClient(server)];
     const isOnForgotten = (text: string) => {
       if (isMark(text)) return route.mark;
-      return isStatus(text) ? route.status : !text.startsWith('SELECT') && route.write;
+      return isStatus(text) ? route.status : route.write;
     };
-    const query: PostgresQuery = (text, values) =>
-      (isLeft && isOnForgotten(text) ? forgotten : healthy).query(text, values);
-    const service = await counting();
-    const payments = service.client({ journal: postgresJournal(fromQuery(query)) });
-    await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' });
+    const store = openQuery((text, values) =>
+      (isOnForgotten(text) ? forgotten : healthy).query(text, values),
+    );
     await forgotten.query('BEGIN');
-    isLeft = true;
-    const charging = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-2' });
-    if (route.write) expect(await catchError(charging)).toMatchObject(refused);
-    else await charging;
-    expect(service.requests).toHaveLength(route.write ? 1 : 2);
-    const entry = await postgresJournal(pool).read('order-2');
-    expect(entry?.state).toBe(route.write ? undefined : 'completed');
+    const change = createChange();
+    const writing = store.write('order 1', change);
+    if (route.write) expect(await catchError(writing)).toMatchObject(REFUSED);
+    else expect(await writing).toBe(true);
+    expect(await readCommitted('order 1')).toBe(route.write ? null : change.version);
   });
 
-  test('reads, lists and resolves as a part of it', async () => {
-    const client = await connect();
-    const journal = postgresJournal(fromQuery((text, values) => client.query(text, values)));
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+  test('reads, lists and writes as a part of it', async () => {
+    const client = await openClient(server);
+    const store = openOn(client);
+    const expected = await writeNew(store, 'order 1');
 
     await client.query('BEGIN');
-    await journal.resolve('order-1', 'not_charged', note);
-    expect(await journal.read('order-1')).toMatchObject({ state: 'not_charged' });
-    expect(await listKeys(journal, { state: 'not_charged' })).toEqual(['order-1']);
-    expect(await postgresJournal(pool).read('order-1')).toMatchObject({ state: 'unknown' });
+    const version = await writeNew(store, 'order 1', { expected, mustCommit: false });
+    expect(await readVersion(store, 'order 1')).toBe(version);
+    const listed = await requireMethod(store, 'list')({ by: 'createdAt', after: null, limit: 1 });
+    expect(listed).toMatchObject([{ key: 'order 1', version }]);
+    expect(await readCommitted('order 1')).toBe(expected);
     await client.query('ROLLBACK');
-    expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
+    expect(await readVersion(store, 'order 1')).toBe(expected);
 
     await client.query('BEGIN');
-    await journal.resolve('order-1', { reference: 'TXN-found' }, note);
+    const again = await writeNew(store, 'order 1', { expected, mustCommit: false });
     await client.query('COMMIT');
-    expect(await postgresJournal(pool).read('order-1')).toMatchObject({ state: 'completed' });
+    expect(await readCommitted('order 1')).toBe(again);
   });
 
   test('leaves the error of a strict transaction that was overtaken', async () => {
-    const client = await connect();
-    const journal = postgresJournal(fromQuery((text, values) => client.query(text, values)));
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+    const client = await openClient(server);
+    const store = openOn(client);
+    const expected = await writeNew(store, 'order 1');
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-    await journal.read('order-1');
-    await pool.query("UPDATE payments_journal SET written_at = written_at WHERE key = 'order-1'");
-    const failure = await catchError(journal.resolve('order-1', 'not_charged', note));
-    expect(failure).toMatchObject({ name: 'JournalError', cause: { code: '40001' } });
+    await store.read('order 1');
+    await pool.query(`UPDATE ${TABLE} SET version = version`);
+    const failure = await catchError(store.write('order 1', createChange({ expected, mustCommit: false })));
+    expect(failure).toMatchObject({ code: '40001' });
     await client.query('ROLLBACK');
   });
 });
 
-describe('with a strict isolation level', () => {
-  const overtake = async (act: (journal: ReturnType<typeof postgresJournal>) => Promise<unknown>) => {
-    const client = await connect(STRICT);
-    const journal = postgresJournal(fromQuery((text, values) => client.query(text, values)));
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-2'), { state: 'rejected' });
-    const other = await connect();
+test.each([true, false])(
+  'writes after a strict database refused an overtaken write, mustCommit: %s',
+  async (mustCommit) => {
+    const store = openOn(await openClient(server, STRICT));
+    const expected = await writeNew(store, 'order 1');
+    const other = await openClient(server);
     await other.query('BEGIN');
-    await other.query('UPDATE payments_journal SET written_at = written_at');
-    const acting = act(journal);
-    const isBlocked = async () => {
-      const { rows } = await pool.query(
-        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-      );
-      expect(rows).toHaveLength(1);
-    };
-    await vi.waitFor(isBlocked);
+    await other.query(`UPDATE ${TABLE} SET version = version`);
+    const change = createChange({ expected, mustCommit });
+    const writing = store.write('order 1', change);
+    await waitForLock(pool);
     await other.query('COMMIT');
-    return await acting;
-  };
-
-  test('claims a key after the database refused an overtaken write', async () => {
-    expect(await overtake((journal) => getJournalCore(journal).claim('order-2', chargeIntent))).toMatchObject(
-      {
-        state: 'claimed',
-      },
-    );
-  });
-
-  test('resolves a key after the database refused an overtaken write', async () => {
-    await overtake((journal) => journal.resolve('order-1', 'not_charged', note));
-    expect(await postgresJournal(pool).read('order-1')).toMatchObject({ state: 'not_charged' });
-  });
-});
+    expect(await writing).toBe(true);
+    expect(await readCommitted('order 1')).toBe(change.version);
+  },
+);
 
 test('takes three statements for what must be committed, and one for the rest', async () => {
   let statements = 0;
-  const query: PostgresQuery = (text, values) => {
+  const store = openQuery((text, values) => {
     statements++;
     expect(values.every((value) => value === null || typeof value === 'string')).toBe(true);
     return pool.query(text, values);
-  };
-  // The service of the journal is read again each second.
-  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const journal = postgresJournal(fromQuery(query));
-  await claimKey(journal, 'first');
-  const count = async (step: () => Promise<unknown>) => {
+  });
+  const version = 'first';
+  const steps: [number, () => Promise<unknown> | undefined][] = [
+    [3, () => store.write('order 1', createChange({ version }))],
+    // Nothing was written, so nothing has to be committed.
+    [2, () => store.write('order 1', createChange())],
+    [1, () => store.write('order 2', createChange({ mustCommit: false, index: null }))],
+    [1, () => store.read('order 1')],
+    [1, () => store.list?.({ by: 'attentionAt', after: null, limit: 1 })],
+    [1, () => store.count?.()],
+    [1, () => store.countDue?.({ kind: 'key' })],
+    [2, () => store.claimDue?.(CLAIM)],
+    [3, () => store.delete?.([{ key: 'order 1', version }])],
+  ];
+  for (const [expected, step] of steps) {
     statements = 0;
     await step();
-    return statements;
-  };
-  expect(await count(() => claimKey(journal, 'order-1'))).toBe(3);
-  // Nothing was written, so nothing has to be committed: then the record is read.
-  expect(await count(() => getJournalCore(journal).claim('order-1', chargeIntent))).toBe(3);
-  expect(await count(() => journal.read('order-1'))).toBe(1);
-  const claim = await claimKey(journal, 'order-2');
-  expect(await count(() => getJournalCore(journal).complete(claim, { state: 'unknown' }))).toBe(3);
-  expect(await count(() => journal.resolve('order-2', 'not_charged', note))).toBe(2);
+    expect({ step: String(step), statements }).toEqual({ step: String(step), statements: expected });
+  }
+});
+
+test('writes no group: the handle might belong to one request of a Worker', () => {
+  expect(openOn(pool).writeAll).toBeUndefined();
+  expect(createPostgresStore(pool, TABLE).writeAll).toBeDefined();
 });
 
 test('believes only the server that wrote', async () => {
@@ -309,20 +265,19 @@ test('believes only the server that wrote', async () => {
     await closePool(elsewhere);
     await other.stop();
   });
-  const client = await connect();
+  const client = await openClient(server);
   let isRouted = false;
-  const query: PostgresQuery = (text, values) =>
-    (isRouted && text.startsWith('SELECT') ? elsewhere : client).query(text, values);
-  const journal = postgresJournal(fromQuery(query));
-  await claimKey(journal, 'order-1');
+  const store = openQuery((text, values) =>
+    (isRouted && text.startsWith('SELECT') ? elsewhere : client).query(text, values),
+  );
+  const expected = await writeNew(store, 'order 1');
   const { rows } = await client.query('SELECT txid_current()::int AS txid');
   const wanted = Number(rows[0].txid) + 10;
   await elsewhere.query(`DO $$ BEGIN WHILE txid_current() < ${wanted} LOOP COMMIT; END LOOP; END $$`);
   await elsewhere.query('SELECT txid_current()');
-  const claim = await claimKey(journal, 'order-2');
   isRouted = true;
   await client.query('BEGIN');
-  expect(await catchError(getJournalCore(journal).renew(claim))).toMatchObject(unproven);
+  expect(await catchError(store.write('order 1', createChange({ expected })))).toMatchObject(UNPROVEN);
   await client.query('ROLLBACK');
 });
 
@@ -342,16 +297,15 @@ test.each([
   };
   const open = (more: object) => {
     const client = { ...methods, ...more };
-    return postgresJournal(driver === 'Prisma' ? fromPrisma(client) : fromPostgresJs(client));
+    return createPostgresStore(driver === 'Prisma' ? fromPrisma(client) : fromPostgresJs(client), TABLE);
   };
-  await claimKey(open(outside), 'order-1');
+  await writeNew(open(outside), 'order 1');
   statements.length = 0;
-  expect(await catchError(getJournalCore(open(inside)).claim('order-2', chargeIntent))).toMatchObject({
-    ...refused,
+  expect(await catchError(open(inside).write('order 2', createChange()))).toMatchObject({
+    ...REFUSED,
     retryable: false,
   });
-  // The service of the journal is read.
-  expect(statements.filter((text) => !/^SELECT version/.test(text))).toEqual([]);
+  expect(statements).toEqual([]);
 });
 
 describe('a query that does not return the rows', () => {
@@ -364,33 +318,48 @@ describe('a query that does not return the rows', () => {
     [
       'renamed columns',
       async (text, values) =>
-        (await rowsOf(text, values)).map(({ txid, ...row }) => ({ ...row, transaction: txid ?? null })),
+        (await rowsOf(text, values)).map((row) =>
+          Object.fromEntries(Object.entries(row).map(([name, value]) => [`the_${name}`, value])),
+        ),
     ],
   ];
 
-  test.each(broken)('sends nothing: %s', async (_what, query) => {
-    const service = await counting();
-    const payments = service.client({ journal: postgresJournal(fromQuery(query)) });
-    const failure = await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' }));
-    expect(failure).toMatchObject({ name: 'JournalError', outcome: 'not_sent' });
-    expect(service.requests).toEqual([]);
+  test.each(broken)('rejects each step: %s', async (_what, query) => {
+    const expected = await writeNew(openOn(pool), 'order 1', { index: createIndex({ dueAt: 0 }) });
+    const store = openQuery(query);
+    for (const step of [
+      () => store.write('order 2', createChange()),
+      () => store.write('order 1', createChange({ expected, mustCommit: false })),
+      () => store.read('order 1'),
+      () => requireMethod(store, 'count')(),
+      () => requireMethod(store, 'countDue')({ kind: 'key' }),
+      () => claimDue(store),
+      () => requireMethod(store, 'delete')([{ key: 'order 2', version: 'first' }]),
+    ])
+      expect(await catchError(step())).toMatchObject({ name: 'JournalError' });
   });
 });
 
 test('reads columns whose names a driver writes with a capital letter', async () => {
-  const query: PostgresQuery = async (text, values) => {
+  const store = openQuery(async (text, values) => {
     const { rows } = await pool.query(text, values);
     const capitalize = ([name, value]: [string, unknown]) => [
       `${name[0]?.toUpperCase()}${name.slice(1)}`,
       value,
     ];
     return rows.map((row) => Object.fromEntries(Object.entries<unknown>(row).map(capitalize)));
-  };
-  const journal = postgresJournal(fromQuery(query));
-  await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
-  expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-1']);
-  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({ due: 1, nextIn: null });
-  expect(await claimDueKeys(journal, { limit: 10, lease: 10_000 })).toEqual(['order-1']);
+  });
+  const index = createIndex({ createdAt: 17, attentionAt: 18, dueAt: 19 });
+  const version = await writeNew(store, 'order 1', { index });
+  const listed = { key: 'order 1', version, text: '{}' };
+  const list = requireMethod(store, 'list');
+  expect(await readVersion(store, 'order 1')).toBe(version);
+  expect(await list({ by: 'createdAt', after: null, limit: 1 })).toEqual([{ ...listed, at: 17 }]);
+  expect(await list({ by: 'attentionAt', after: null, limit: 1 })).toEqual([{ ...listed, at: 18 }]);
+  expect(await requireMethod(store, 'count')()).toEqual({ records: 1, attention: 1 });
+  expect(await requireMethod(store, 'countDue')({ kind: 'key' })).toEqual({ due: 1, nextIn: null });
+  expect(await claimDue(store)).toEqual([{ ...listed, at: 19 }]);
+  expect(await requireMethod(store, 'delete')([{ key: 'order 1', version }])).toBe(1);
 });
 
 test.each([
@@ -406,8 +375,14 @@ test.each([
     pool.query(text, values).catch((error: unknown) => {
       throw Object.assign(new Error('failed'), fields(Object(error).code));
     });
-  const journal = postgresJournal(fromQuery(query), { table: 'missing' });
-  expect(String(await catchError(journal.read('order-1')))).toContain('journal.migrate()');
+  const store = createPostgresStore(fromQuery(query), 'missing');
+  expect(String(await catchError(store.read('order 1')))).toContain('journal.migrate()');
+});
+
+test('makes the table through a handle', async () => {
+  const handle = fromQuery((text, values) => pool.query(text, values));
+  await postgresJournal(handle, { table: 'made_by_handle' }).migrate();
+  await writeNew(createPostgresStore(handle, 'made_by_handle'), 'order 1');
 });
 
 describe('refuses', () => {

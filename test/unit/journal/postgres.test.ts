@@ -1,14 +1,26 @@
 import { Client, Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresJournal, postgresSchema } from '../../../src/journal/postgres.ts';
+import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
-import { listKeys } from '../../helpers/listed-keys.ts';
-import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
+import {
+  CREATED_AT,
+  createChange,
+  createIndex,
+  createWrite,
+  openClient,
+  openPool,
+  readVersion,
+  requireMethod,
+  STRICT,
+  waitForLock,
+  writeNew,
+} from './postgres-tables.ts';
+
+const TABLE = 'payments_journal';
 
 const server = useDatabase();
 let pool: Pool;
@@ -17,99 +29,107 @@ beforeAll(async () => {
   pool = new Pool({ connectionString: server.url });
   // The server can stop before the last connection is closed.
   pool.on('error', () => {});
-  await postgresJournal(pool).migrate();
+  await pool.query(postgresSchema());
 });
 
-afterAll(async () => {
-  await pool?.end();
-});
+afterAll(() => pool?.end());
 
-function ownPool(options: object = {}): Pool {
-  const own = new Pool({ connectionString: server.url, ...options });
-  own.on('error', () => {});
-  onTestFinished(() => own.end());
-  return own;
-}
+const newKey = () => `order ${crypto.randomUUID()}`;
 
-async function ownClient(options: object = {}): Promise<Client> {
-  const own = new Client({ connectionString: server.url, ...options });
-  await own.connect();
-  onTestFinished(() => own.end());
-  return own;
-}
-
-const STRICT = { options: '-c default_transaction_isolation=repeatable\\ read' };
-
-describe('postgresJournal through a Pool conforms', () => {
-  const cases = journalConformance(async (options, table) => {
-    const journal = postgresJournal(pool, { ...options, table });
-    await journal.migrate();
-    return journal;
+describe('a Pool conforms', () => {
+  const cases = journalConformance(async (table) => {
+    await pool.query(postgresSchema(table));
+    return createPostgresStore(pool, table);
   });
   test.each(cases)('$name', ({ run }) => run());
 });
 
 if (isExhaustive) {
-  describe('postgresJournal through Clients conforms', () => {
-    const cases = journalConformance(async (options, table) => {
+  describe('Clients conform', () => {
+    const cases = journalConformance(async (table) => {
       const client = new Client({ connectionString: server.url });
       await client.connect();
-      const journal = postgresJournal(client, { ...options, table });
-      await journal.migrate();
-      return { journal, close: () => client.end() };
+      await client.query(postgresSchema(table));
+      return { store: createPostgresStore(client, table), close: () => client.end() };
     });
     test.each(cases)('$name', ({ run }) => run());
   });
 
-  describe('postgresJournal conforms with serializable transactions', () => {
-    const strict = () => new Pool({ connectionString: server.url, ...STRICT });
-    const cases = journalConformance(async (options, table) => {
-      const own = strict();
-      const journal = postgresJournal(own, { ...options, table });
-      await journal.migrate();
-      return { journal, close: () => own.end() };
+  describe.each(['repeatable\\ read', 'serializable'])('a Pool conforms under %s', (level) => {
+    const cases = journalConformance(async (table) => {
+      const own = new Pool({
+        connectionString: server.url,
+        options: `-c default_transaction_isolation=${level}`,
+      });
+      await own.query(postgresSchema(table));
+      return { store: createPostgresStore(own, table), close: () => own.end() };
     });
     test.each(cases)('$name', ({ run }) => run());
   });
 }
 
-test.each([
-  ['a Pool', async () => ownPool(STRICT)],
-  ['a Client', () => ownClient(STRICT)],
-])('claims a key through %s after the database refused an overtaken write', async (what, open) => {
-  const journal = postgresJournal(await open());
-  const key = `overtaken through ${what}`;
-  await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'rejected' });
-  const other = await ownClient();
-  await other.query('BEGIN');
-  await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
-  const claiming = getJournalCore(journal).claim(key, chargeIntent);
-  const isBlocked = async () => {
-    const { rows } = await pool.query(
-      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-    );
-    expect(rows).toHaveLength(1);
+test('returns the time with a record and without one', async () => {
+  const store = createPostgresStore(pool, TABLE);
+  const readTime = async () => {
+    const { rows } = await pool.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now');
+    return Math.floor(Number(rows[0].now));
   };
-  await vi.waitFor(isBlocked);
-  await other.query('COMMIT');
-  expect(await claiming).toMatchObject({ state: 'claimed' });
+  const key = newKey();
+  const before = await readTime();
+  const missing = await store.read(key);
+  const version = await writeNew(store, key, { text: '{"a": 1, "a":  "\\u0000"}' });
+  const found = await store.read(key);
+  const after = await readTime();
+  expect(missing).toEqual({ record: null, now: expect.any(Number) });
+  expect(found).toEqual({
+    record: { version, text: '{"a": 1, "a":  "\\u0000"}' },
+    now: expect.any(Number),
+  });
+  const times = [before, missing.now, found.now, after];
+  expect(times).toEqual(times.toSorted((one, other) => one - other));
+  expect(times.every(Number.isInteger)).toBe(true);
+});
+
+test.each([
+  ['a Pool', async () => openPool(server, STRICT)],
+  ['a Client', () => openClient(server, STRICT)],
+])('writes through %s after the database refused an overtaken write', async (_what, open) => {
+  const store = createPostgresStore(await open(), TABLE);
+  const key = newKey();
+  const expected = await writeNew(store, key);
+  const other = await openClient(server);
+  const overtake = async (version: string) => {
+    await other.query('BEGIN');
+    await other.query(`UPDATE ${TABLE} SET version = $1 WHERE key = $2`, [version, key]);
+    const change = createChange({ expected });
+    const writing = store.write(key, change);
+    await waitForLock(pool);
+    await other.query('COMMIT');
+    return { isWritten: await writing, version: change.version };
+  };
+  const { isWritten, version } = await overtake(expected);
+  expect(isWritten).toBe(true);
+  expect(await readVersion(store, key)).toBe(version);
+  await pool.query(`UPDATE ${TABLE} SET version = $1 WHERE key = $2`, [expected, key]);
+  expect(await overtake('of another process')).toMatchObject({ isWritten: false });
+  expect(await readVersion(store, key)).toBe('of another process');
 });
 
 describe('migrate', () => {
   test('can run many times, also concurrently', async () => {
-    const own = ownPool({ max: 20 });
+    const own = openPool(server, { max: 20 });
     const journals = Array.from({ length: 20 }, () => postgresJournal(own, { table: 'made_at_once' }));
     await Promise.all(journals.map((journal) => journal.migrate()));
     await Promise.all(journals.map((journal) => journal.migrate()));
     const { rows } = await own.query(
       "SELECT indexname FROM pg_indexes WHERE tablename = 'made_at_once' ORDER BY 1",
     );
-    const indexes = ['due_at', 'pkey', 'reference', 'state'];
+    const indexes = ['attention', 'created', 'due', 'pkey'];
     expect(rows).toEqual(indexes.map((index) => ({ indexname: `made_at_once_${index}` })));
   });
 
   test('hides its own notices only', async () => {
-    const client = await ownClient();
+    const client = await openClient(server);
     const notices: unknown[] = [];
     client.on('notice', ({ message }) => notices.push(message));
     await client.query('BEGIN');
@@ -120,10 +140,11 @@ describe('migrate', () => {
   });
 
   test('keeps the records', async () => {
-    const journal = postgresJournal(pool);
-    await claimKey(journal, 'before migrate');
-    await journal.migrate();
-    expect(await journal.read('before migrate')).toMatchObject({ state: 'begun' });
+    const store = createPostgresStore(pool, TABLE);
+    const key = newKey();
+    const version = await writeNew(store, key);
+    await postgresJournal(pool).migrate();
+    expect(await readVersion(store, key)).toBe(version);
   });
 
   test('throws the error of the database', async () => {
@@ -132,16 +153,15 @@ describe('migrate', () => {
   });
 });
 
-test('uses the table of postgresSchema in a schema, with SQL words as names', async () => {
+test.each(['order.user', 'a'.repeat(51)])('makes the table %s, and uses it', async (table) => {
   await pool.query('CREATE SCHEMA IF NOT EXISTS "order"');
-  await pool.query(postgresSchema('order.user'));
-  await pool.query(postgresSchema('order.user'));
-  const journal = postgresJournal(pool, { table: 'order.user' });
-  await claimKey(journal, 'in its own table');
-  expect(await postgresJournal(pool).read('in its own table')).toBeNull();
-  const { rows } = await pool.query(`SELECT record ->> 'state' AS state FROM "order"."user"`);
-  // The other record holds the service of the journal.
-  expect(rows.map(({ state }) => state).sort()).toEqual(['begun', null]);
+  await pool.query(postgresSchema(table));
+  await pool.query(postgresSchema(table));
+  const key = newKey();
+  await writeNew(createPostgresStore(pool, table), key);
+  expect(await readVersion(createPostgresStore(pool, TABLE), key)).toBeNull();
+  const { rows } = await pool.query(`SELECT key FROM ${table.replace(/[^.]+/g, '"$&"')}`);
+  expect(rows).toEqual([{ key }]);
 });
 
 test.each(['', 'Journal', 'a b', 'a;b', '1st', 'a"b', 'a.b.c', '.a', "a'b", 'a'.repeat(52), 'a\n', 17])(
@@ -162,9 +182,7 @@ test('refuses what is not a client', () => {
 });
 
 test('runs one statement for each step', async () => {
-  const client = new Client({ connectionString: server.url });
-  await client.connect();
-  onTestFinished(() => client.end());
+  const client = await openClient(server);
   let statements = 0;
   const counting = {
     query: (text: string, values?: unknown[]) => {
@@ -173,43 +191,33 @@ test('runs one statement for each step', async () => {
     },
     getTransactionStatus: () => client.getTransactionStatus(),
   };
-  // The other tests leave more records than one page of a list has.
-  const journal = postgresJournal(counting, { table: 'counted_steps' });
-  await journal.migrate();
-  statements = 0;
-  // The service of the journal is read again each second.
-  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const taken = async (step: () => Promise<unknown>) => {
+  const store = createPostgresStore(counting, TABLE);
+  const key = newKey();
+  const change = createChange();
+  const steps: (() => Promise<unknown> | undefined)[] = [
+    () => store.read(key),
+    () => store.write(key, change),
+    () => store.write(key, createChange()),
+    () => store.write(key, createChange({ expected: change.version })),
+    () => store.writeAll?.([createWrite(newKey()), createWrite(newKey())]),
+    () => store.list?.({ by: 'createdAt', after: null, limit: 10 }),
+    () => store.list?.({ by: 'attentionAt', after: { at: 1, key }, limit: 10 }),
+    () => store.count?.(),
+    () => store.claimDue?.({ kind: 'key', limit: 10, lease: 10_000 }),
+    () => store.countDue?.({ kind: 'key' }),
+    () => store.delete?.([{ key, version: change.version }]),
+  ];
+  for (const [index, step] of steps.entries()) {
     statements = 0;
     await step();
-    return statements;
-  };
-  await claimKey(journal, 'first');
-  // The first one finds no record of the service that the journal belongs to, and makes it.
-  expect(statements).toBe(3);
-  statements = 0;
-  const claim = await claimKey(journal, 'counted');
-  expect(statements).toBe(1);
-  expect(await taken(() => getJournalCore(journal).renew(claim))).toBe(1);
-  const again = await claimKey(journal, 'counted too');
-  expect(await taken(() => getJournalCore(journal).complete(again, { state: 'unknown' }))).toBe(1);
-  expect(await taken(() => journal.read('counted'))).toBe(1);
-  // A record that prevents the claim is read, and one that is resolved too.
-  expect(await taken(() => getJournalCore(journal).claim('counted', chargeIntent))).toBe(2);
-  expect(await taken(() => journal.resolve('counted too', 'not_charged', note))).toBe(2);
-  expect(await taken(() => journal.count())).toBe(2);
-  expect(await taken(() => getJournalCore(journal).followUps.countDue({ kind: 'key' }))).toBe(1);
-  expect(
-    await taken(() => getJournalCore(journal).followUps.claimDue({ kind: 'key', limit: 10, lease: 10_000 })),
-  ).toBe(1);
-  expect(await taken(() => listKeys(journal, { state: 'rejected' }))).toBe(1);
+    expect({ index, statements }).toEqual({ index, statements: 1 });
+  }
 });
 
 describe('prepared statements', () => {
-  const claimTwice = async (client: Pool | Client) => {
-    const journal = postgresJournal(client);
-    for (const key of ['one', 'two']) await claimKey(journal, `${key} ${crypto.randomUUID()}`);
+  const writeTwice = async (client: Pool | Client) => {
+    const store = createPostgresStore(client, TABLE);
+    for (let count = 0; count < 2; count++) await writeNew(store, newKey());
   };
   const listInserts = async (client: Pool | Client) => {
     const { rows } = await client.query(`SELECT generic_plans + custom_plans > 1 AS reused
@@ -218,49 +226,80 @@ describe('prepared statements', () => {
   };
 
   test('are kept by a connection to the server', async () => {
-    const own = ownPool({ max: 1 });
-    await claimTwice(own);
+    const own = openPool(server, { max: 1 });
+    await writeTwice(own);
     expect(await listInserts(own)).toEqual([{ reused: true }]);
   });
 
   test('are not needed once the server has dropped them', async () => {
-    const own = ownPool({ max: 1 });
-    await claimTwice(own);
+    const own = openPool(server, { max: 1 });
+    await writeTwice(own);
     await own.query('DISCARD ALL');
-    await claimTwice(own);
+    await writeTwice(own);
     expect(await listInserts(own)).toEqual([]);
   });
 
   test('are not made through a pooler', async () => {
-    const own = await ownClient();
+    const own = await openClient(server);
     // As with PgBouncer, which gives each of its clients a number that no process of the server has.
-    await claimTwice(Object.assign(own, { processID: -1 }));
+    await writeTwice(Object.assign(own, { processID: -1 }));
     expect(await listInserts(own)).toEqual([]);
   });
 });
 
 test('overrides synchronous_commit = off for its own writes only', async () => {
-  const own = ownPool({ options: '-c synchronous_commit=off', max: 1 });
-  const journal = postgresJournal(own, { table: 'watched' });
-  await journal.migrate();
-  await claimKey(journal, 'first');
+  const own = openPool(server, { options: '-c synchronous_commit=off', max: 1 });
+  await own.query(postgresSchema('watched'));
   await own.query(`
     CREATE TABLE committed (how text);
     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO committed SELECT current_setting('synchronous_commit'); RETURN NULL; END $$;
     CREATE CONSTRAINT TRIGGER noting AFTER INSERT OR UPDATE ON watched
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();`);
-  const claim = await claimKey(journal, 'order-17');
-  await getJournalCore(journal).complete(claim, { state: 'unknown' });
-  await journal.resolve('order-17', { reference: 'TXN-found' }, note);
-  await Promise.all(['order-18', 'order-19', 'order-20'].map((key) => claimKey(journal, key)));
-  // The resolution is two: the reservation of the reference comes first.
-  expect((await own.query('SELECT how FROM committed')).rows).toEqual(Array(7).fill({ how: 'on' }));
+  const store = createPostgresStore(own, 'watched');
+  const first = await writeNew(store, 'order 17');
+  const second = await writeNew(store, 'order 17', { expected: first });
+  const third = await writeNew(store, 'order 17', { expected: second, mustCommit: false });
+  const together = [createWrite('order 17', { expected: third }), createWrite('order 18')];
+  expect(await requireMethod(store, 'writeAll')(together)).toEqual([true, true]);
+  expect((await own.query('SELECT how FROM committed')).rows).toEqual(Array(5).fill({ how: 'on' }));
   expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }]);
 });
 
 test.each(['local', 'remote_write', 'on'])('keeps synchronous_commit = %s', async (setting) => {
-  const own = ownPool({ options: `-c synchronous_commit=${setting}`, max: 1 });
-  await claimKey(postgresJournal(own), `under ${setting}`);
+  const own = openPool(server, { options: `-c synchronous_commit=${setting}`, max: 1 });
+  await writeNew(createPostgresStore(own, TABLE), newKey());
   expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: setting }]);
+});
+
+test('stores what a record is found by in columns of whole milliseconds', async () => {
+  const store = createPostgresStore(pool, TABLE);
+  const [alone, grouped, hidden] = [newKey(), newKey(), newKey()];
+  const index = createIndex({ kind: 'order', attentionAt: CREATED_AT + 1.4, dueAt: Number.MAX_VALUE });
+  await writeNew(store, alone, { index });
+  expect(
+    await requireMethod(
+      store,
+      'writeAll',
+    )([createWrite(grouped, { index }), createWrite(hidden, { index: null })]),
+  ).toEqual([true, true]);
+  const { rows } = await pool.query(
+    `SELECT key, kind, created_at, attention_at, due_at FROM ${TABLE} WHERE key = ANY ($1)`,
+    [[alone, grouped, hidden]],
+  );
+  const columns = {
+    kind: 'order',
+    created_at: String(CREATED_AT),
+    attention_at: String(CREATED_AT + 1),
+    due_at: String(8.64e15),
+  };
+  const none = { kind: null, created_at: null, attention_at: null, due_at: null };
+  expect(rows).toHaveLength(3);
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      { key: alone, ...columns },
+      { key: grouped, ...columns },
+      { key: hidden, ...none },
+    ]),
+  );
 });

@@ -1,15 +1,14 @@
 import { Cluster, Redis } from 'ioredis';
 import { createCluster } from 'redis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
-import type { JournalOptions } from '../../../src/journal/index.ts';
-import { type RedisJournalOptions, redisJournal } from '../../../src/journal/redis.ts';
+import { type RedisClient, toCommand } from '../../../src/journal/redis-client.ts';
+import { readRedisWarnings } from '../../../src/journal/redis-durability.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
-import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
+import { openRedisStore } from '../../helpers/redis-storage.ts';
 import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
+import { change, changeWith, claimKeys, listAll, listAttention } from '../../helpers/store-writes.ts';
 
 let server: DatabaseServer;
 
@@ -25,62 +24,62 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-interface Opened {
-  journal: ReturnType<typeof redisJournal>;
+interface Connected {
+  client: RedisClient;
   close(): unknown;
 }
 
-function openIoRedis(options: RedisJournalOptions): Opened {
+function connectIoRedis(): Connected {
   const client = new Cluster([{ port: server.port, host: '127.0.0.1' }]);
-  return { journal: redisJournal(client, options), close: () => client.disconnect() };
+  return { client, close: () => client.disconnect() };
 }
 
-async function openNodeRedis(options: RedisJournalOptions): Promise<Opened> {
+async function connectNodeRedis(): Promise<Connected> {
   const client = createCluster({ rootNodes: [{ url: server.url }] });
   client.on('error', () => {});
   await client.connect();
-  return { journal: redisJournal(client, options), close: () => client.destroy() };
+  return { client, close: () => client.destroy() };
 }
 
 const clients = [
-  ['ioredis', openIoRedis],
-  ['redis', openNodeRedis],
+  ['ioredis', connectIoRedis],
+  ['redis', connectNodeRedis],
 ] as const;
 
-describe.skipIf(!hasRedis)('a journal in a Redis Cluster', () => {
-  describe.each(isExhaustive ? clients : clients.slice(0, 1))('conforms through %s', (name, open) => {
-    const cases = journalConformance((options: JournalOptions, storage) =>
-      open({ ...options, prefix: `{${name}}:${storage}:` }),
-    );
+describe.skipIf(!hasRedis)('a store in a Redis Cluster', () => {
+  describe.each(isExhaustive ? clients : clients.slice(0, 1))('conforms through %s', (name, connect) => {
+    const cases = journalConformance(async (storage) => {
+      const { client, close } = await connect();
+      return { store: openRedisStore(client, `{${name}}:${storage}:`), close };
+    });
     test.each(cases)('$name', ({ run }) => run());
   });
 
-  test.each(clients)('charges, lists and follows up through %s', async (name, open) => {
-    const { journal, close } = await open({ prefix: `{${name} shop}:`, lease: 100 });
+  test.each(clients)('takes every step through %s', async (name, connect) => {
+    const { client, close } = await connect();
     onTestFinished(async () => void (await close()));
-    await completeKey(journal, 'order-17', {
-      state: 'unknown',
-      reference: 'TXN-17',
-    });
-    await completeKey(journal, 'order-18', { state: 'not_sent' });
-    expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-17']);
-    expect(await journal.count()).toMatchObject({ unknown: 1, not_sent: 1 });
-    expect(await claimDueKeys(journal)).toEqual(['order-17']);
-    expect(await countDue(journal)).toMatchObject({
-      due: 0,
-      nextIn: expect.any(Number),
-    });
-    expect(await getJournalCore(journal).warnings?.()).toEqual([]);
+    const store = openRedisStore(client, `{${name} shop}:`);
+    await store.write('key 17', changeWith({ attentionAt: 1, dueAt: 1 }));
+    await store.write('key 18', changeWith({ createdAt: 2 }));
+    expect((await store.read('key 17')).record).toEqual({ version: 'v1', text: '{}' });
+    expect(await store.list?.(listAll)).toMatchObject([{ key: 'key 17' }, { key: 'key 18' }]);
+    expect(await store.list?.(listAttention)).toMatchObject([{ key: 'key 17' }]);
+    expect(await store.count?.()).toEqual({ records: 2, attention: 1 });
+    expect((await store.claimDue?.(claimKeys))?.records).toMatchObject([{ key: 'key 17' }]);
+    expect(await store.countDue?.({ kind: 'key' })).toEqual({ due: 0, nextIn: expect.any(Number) });
+    const unneeded = ['key 17', 'key 18'].map((key) => ({ key, version: 'v1' }));
+    expect(await store.delete?.(unneeded)).toBe(2);
+    expect(await readRedisWarnings(toCommand(client))).toEqual([]);
   });
 
-  test.each(clients)('refuses a prefix without a hash tag through %s', async (_name, open) => {
-    const { journal, close } = await open({ prefix: 'shop:' });
+  test.each(clients)('refuses a prefix without a hash tag through %s', async (_name, connect) => {
+    const { client, close } = await connect();
     onTestFinished(async () => void (await close()));
-    const refusals = [
-      await catchError(tryClaim(journal, 'order-17')),
-      await catchError(tryClaim(journal, 'order-17')),
-    ];
-    for (const refusal of refusals) {
+    const store = openRedisStore(client, 'shop:');
+    for (const refusal of [
+      await catchError(store.read('order 17')),
+      await catchError(store.write('order 17', change)),
+    ]) {
       expect(refusal).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: false });
       expect(refusal).toHaveProperty('message', expect.stringContaining('"{payments}:journal:"'));
       expect(String(Object(refusal).message).length).toBeLessThanOrEqual(200);

@@ -1,13 +1,16 @@
 import { Redis } from 'ioredis';
-import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { JournalWarningEvent, PaymentsEvent } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
+import { toCommand } from '../../../src/journal/redis-client.ts';
+import { readRedisWarnings } from '../../../src/journal/redis-durability.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { changed } from '../../helpers/journals.ts';
+import { connectNodeRedis, openRedisStore } from '../../helpers/redis-storage.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { change } from '../../helpers/store-writes.ts';
 
 /** Creates a client of the package over a journal, with the warnings that it reported and logged. */
 async function listenForWarnings(journal: Journal) {
@@ -65,16 +68,22 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     ['appendonly', 'no', 'any restart of Redis', 'Set appendonly yes.'],
     ['maxmemory-policy', 'allkeys-lru', 'when its memory is full', 'Set maxmemory-policy noeviction.'],
   ];
-  test.each(insufficient)('warns once of %s %s', async (setting, value, loss, instead) => {
+  test.each(insufficient)('warns of %s %s', async (setting, value, loss, instead) => {
     await set({ [setting]: value });
+    const warnings = await readRedisWarnings(toCommand(ioredis()));
+    expect(warnings).toEqual([{ setting, value, message: expect.any(String) }]);
+    expect(warnings[0]?.message).toContain(loss);
+    expect(warnings[0]?.message).toContain(instead);
+    expect(warnings[0]?.message.length).toBeLessThanOrEqual(200);
+  });
+
+  test('warns once, with the first charge, in an event and a line', async () => {
+    await set({ appendonly: 'no' });
     const journal = redisJournal(ioredis());
     const { events, warned, pay, service } = await listenForWarnings(journal);
     await Promise.all([pay(), pay()]);
     await vi.waitFor(() => expect(events).toHaveLength(1));
-    expect(events).toEqual([{ type: 'journal_warning', setting, value, message: expect.any(String) }]);
-    expect(events[0]?.message).toContain(loss);
-    expect(events[0]?.message).toContain(instead);
-    expect(events[0]?.message.length).toBeLessThanOrEqual(200);
+    expect(events).toMatchObject([{ type: 'journal_warning', setting: 'appendonly', value: 'no' }]);
     expect(warned).toEqual([`payments: ${events[0]?.message}`]);
     await pay();
     const again = service.client({
@@ -88,17 +97,9 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
 
   test('warns through each client and protocol', async () => {
     await set({ appendfsync: 'everysec', 'maxmemory-policy': 'allkeys-lfu' });
-    const clients = await Promise.all(
-      // A busy machine can take longer to connect than the 5 s of the client.
-      ([2, 3] as const).map((RESP) =>
-        createClient({ url: server.url, RESP, socket: { connectTimeout: 60_000 } }).connect(),
-      ),
-    );
-    onTestFinished(() => {
-      for (const client of clients) client.destroy();
-    });
-    for (const journal of [redisJournal(ioredis()), ...clients.map((client) => redisJournal(client))]) {
-      expect(await getJournalCore(journal).warnings?.()).toMatchObject([
+    const clients = [ioredis(), await connectNodeRedis(server, 2), await connectNodeRedis(server, 3)];
+    for (const client of clients) {
+      expect(await readRedisWarnings(toCommand(client))).toMatchObject([
         { setting: 'appendfsync', value: 'everysec' },
         { setting: 'maxmemory-policy', value: 'allkeys-lfu' },
       ]);
@@ -109,32 +110,24 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     'reports no sufficient setting: %j',
     async (more) => {
       await set(more);
-      const journal = redisJournal(ioredis());
-      const { events, pay } = await listenForWarnings(journal);
-      await pay();
-      expect(await getJournalCore(journal).warnings?.()).toEqual([]);
-      expect(events).toEqual([]);
+      expect(await readRedisWarnings(toCommand(ioredis()))).toEqual([]);
     },
   );
 
   test('reports nothing if its user must not run CONFIG', async () => {
     await set({ appendfsync: 'everysec' });
     await admin.call('ACL', 'SETUSER', 'shop', 'on', '>secret', '~*', '+@all', '-config');
-    const journal = redisJournal(ioredis(`redis://shop:secret@127.0.0.1:${server.port}`));
-    const { events, pay } = await listenForWarnings(journal);
-    expect(await pay()).toMatchObject({ status: 'processing' });
-    expect(await getJournalCore(journal).warnings?.()).toEqual([]);
-    expect(events).toEqual([]);
+    const client = ioredis(`redis://shop:secret@127.0.0.1:${server.port}`);
+    expect(await openRedisStore(client, 'no config:').write('order 17', change)).toBe(true);
+    expect(await readRedisWarnings(toCommand(client))).toEqual([]);
   });
 
   test('reports nothing if the server has no CONFIG', async () => {
     const managed = await startRedis(['--appendfsync', 'everysec', '--rename-command', 'CONFIG', '']);
     onTestFinished(() => managed.stop());
-    const journal = redisJournal(ioredis(managed.url));
-    const { events, pay } = await listenForWarnings(journal);
-    expect(await pay()).toMatchObject({ status: 'processing' });
-    expect(await getJournalCore(journal).warnings?.()).toEqual([]);
-    expect(events).toEqual([]);
+    const client = ioredis(managed.url);
+    expect(await openRedisStore(client, 'no config:').write('order 17', change)).toBe(true);
+    expect(await readRedisWarnings(toCommand(client))).toEqual([]);
   });
 });
 

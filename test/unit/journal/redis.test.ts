@@ -1,13 +1,13 @@
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { claimKey, completeKey, tryClaim } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
+import { connectNodeRedis, connectRedis, openRedisStore } from '../../helpers/redis-storage.ts';
 import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
+import { change, changeWith, claimKeys, listAll } from '../../helpers/store-writes.ts';
 
 let server: DatabaseServer;
 
@@ -16,49 +16,34 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-/** Closed with the test. */
-function ioredis(options = ''): Redis {
-  const client = new Redis(`${server.url}?${options}`);
-  client.on('error', () => {});
-  onTestFinished(() => client.disconnect());
-  return client;
-}
-
-async function nodeRedis(options: object = {}) {
-  const client = createClient({ url: server.url, ...options });
-  client.on('error', () => {});
-  await client.connect();
-  return client;
-}
-
-describe.skipIf(!hasRedis)('a journal in Redis', () => {
+describe.skipIf(!hasRedis)('a store in Redis', () => {
   describe('conforms through ioredis', () => {
-    const cases = journalConformance((options, prefix) => {
+    const cases = journalConformance((prefix) => {
       const client = new Redis(server.port, '127.0.0.1');
-      return { journal: redisJournal(client, { ...options, prefix }), close: () => client.quit() };
+      return { store: openRedisStore(client, prefix), close: () => client.quit() };
     });
     test.each(cases)('$name', ({ run }) => run());
   });
 
   if (isExhaustive)
     describe('conforms through redis', () => {
-      const cases = journalConformance(async (options, prefix) => {
-        const client = await nodeRedis();
-        return { journal: redisJournal(client, { ...options, prefix }), close: () => client.close() };
+      const cases = journalConformance(async (prefix) => {
+        const client = createClient({ url: server.url });
+        client.on('error', () => {});
+        await client.connect();
+        return { store: openRedisStore(client, prefix), close: () => client.close() };
       });
       test.each(cases)('$name', ({ run }) => run());
     });
 
-  test('charges on after Redis has forgotten its scripts', async () => {
-    const client = ioredis();
-    const journal = redisJournal(client, { prefix: 'forgotten:' });
-    await claimKey(journal, 'order-1');
+  test('goes on after Redis has forgotten its scripts', async () => {
+    const client = connectRedis(server);
+    const store = openRedisStore(client, 'forgotten:');
+    expect(await store.write('order 1', change)).toBe(true);
     await client.call('SCRIPT', 'FLUSH');
-    expect(await tryClaim(journal, 'order-1')).toMatchObject({
-      state: 'in_progress',
-    });
+    expect(await store.write('order 1', change)).toBe(false);
     await client.call('SCRIPT', 'FLUSH');
-    expect(await claimKey(journal, 'order-2')).toMatchObject({ key: 'order-2' });
+    expect(await store.write('order 2', change)).toBe(true);
   });
 
   test('sends a script once, and many writes without waiting for each other', async () => {
@@ -67,26 +52,19 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const replies = new Promise<void>((resolve) => {
       reply = resolve;
     });
-    const client = ioredis();
-    const core = getJournalCore(
-      redisJournal(
-        {
-          async call(command, ...args) {
-            const result = client.call(command, ...args);
-            if (command.startsWith('EVAL')) sent.push([command, ...args.map(String)]);
-            if (sent.length > 2) await replies;
-            return await result;
-          },
-        },
-        { prefix: 'at once:' },
-      ),
-    );
-    const change = { expected: null, text: '{}', mustCommit: true, index: null, dueIn: null };
+    const client = connectRedis(server);
+    const call = async (command: string, ...args: (string | number)[]) => {
+      const result = client.call(command, ...args);
+      sent.push([command, ...args.map(String)]);
+      if (sent.length > 2) await replies;
+      return await result;
+    };
+    const store = openRedisStore({ call }, 'at once:');
     await client.call('SCRIPT', 'FLUSH');
-    await core.store.write('order-0', { ...change, version: 'of order-0' });
+    await store.write('order 0', change);
     expect(sent.map(([command]) => command)).toEqual(['EVALSHA', 'EVAL']);
-    const keys = Array.from({ length: 64 }, (_, number) => `order-${number + 1}`);
-    const written = keys.map((key) => core.store.write(key, { ...change, version: `of ${key}` }));
+    const keys = Array.from({ length: 64 }, (_, number) => `order ${number + 1}`);
+    const written = keys.map((key) => store.write(key, change));
     await vi.waitFor(() => expect(sent).toHaveLength(66));
     expect(new Set(sent.slice(2).map(([command]) => command))).toEqual(new Set(['EVALSHA']));
     reply();
@@ -94,21 +72,18 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   });
 
   test('reads the records of both clients and both protocols', async () => {
-    const [two, three] = [await nodeRedis({ RESP: 2 }), await nodeRedis({ RESP: 3 })];
-    onTestFinished(() => {
-      two.destroy();
-      three.destroy();
-    });
-    const journals = [redisJournal(ioredis()), redisJournal(two), redisJournal(three)];
-    for (const [index, writer] of journals.entries()) {
-      const key = `read by all ${index}`;
-      await completeKey(writer, key, {
-        state: 'unknown',
-        reference: 'TXN-perhaps',
-      });
-      for (const reader of journals) {
-        expect(await reader.read(key)).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
-        expect(await tryClaim(reader, key)).toMatchObject({ state: 'unknown' });
+    const clients = [
+      connectRedis(server),
+      await connectNodeRedis(server, 2),
+      await connectNodeRedis(server, 3),
+    ];
+    const stores = clients.map((client) => openRedisStore(client, 'read by all:'));
+    for (const [index, writer] of stores.entries()) {
+      const text = JSON.stringify({ note: 'caf\u00e9 \u{1f4b3}' });
+      expect(await writer.write(`order ${index}`, { ...change, text })).toBe(true);
+      for (const reader of stores) {
+        expect((await reader.read(`order ${index}`)).record).toEqual({ version: 'v1', text });
+        expect(await reader.write(`order ${index}`, change)).toBe(false);
       }
     }
   });
@@ -117,115 +92,139 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     ['numbers as text', 'stringNumbers=true', ''],
     ['a prefix of its own', 'keyPrefix=shop:', 'shop:'],
     ['pipelines that it makes by itself', 'enableAutoPipelining=true', ''],
-  ])('accepts ioredis set to %s', async (_what, options, prefix) => {
-    const client = ioredis(options);
-    const journal = redisJournal(client);
+  ])('writes once with ioredis set to %s', async (_what, options, prefix) => {
+    const store = openRedisStore(connectRedis(server, options), 'journal:');
     const key = `under ${options}`;
-    const all = await Promise.all(Array.from({ length: 10 }, () => tryClaim(journal, key)));
-    expect(all.filter(({ state }) => state === 'claimed')).toHaveLength(1);
-    expect(all.filter(({ state }) => state === 'in_progress')).toHaveLength(9);
-    expect(await ioredis().exists(`${prefix}payments:journal:${key}`)).toBe(1);
+    const writes = Array.from({ length: 10 }, (_, number) => ({ ...change, version: `v${number}` }));
+    const written = await Promise.all(writes.map((write) => store.write(key, write)));
+    expect(written.filter(Boolean)).toHaveLength(1);
+    expect(await connectRedis(server).exists(`${prefix}journal:${key}`)).toBe(1);
   });
 
-  test('names all keys of each write, for a cluster', async () => {
-    const client = ioredis();
+  test('names all keys of each step, for a cluster', async () => {
+    const client = connectRedis(server);
     const named: unknown[] = [];
     const call = (command: string, ...args: (string | number)[]) => {
-      named.push(...args.slice(1, 2 + Number(args[1])));
+      if (command === 'EVALSHA') named.push(args.slice(2, 2 + Number(args[1])));
       return client.call(command, ...args);
     };
-    const journal = redisJournal({ call });
-    // The service of the journal is read again each second.
-    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
-    await claimKey(journal, 'first');
-    named.length = 0;
-    await journal.read((await claimKey(journal, 'clustered')).key);
-    const name = 'payments:journal:clustered';
-    const index = 'payments:journal:\tindex';
-    expect(named).toEqual(['2', name, index, '2', name, index]);
+    const store = openRedisStore({ call }, 'named:');
+    await store.write('order 17', change);
+    await store.read('order 17');
+    await store.list?.(listAll);
+    await store.count?.();
+    await store.claimDue?.(claimKeys);
+    await store.countDue?.({ kind: 'key' });
+    await store.delete?.(['order 17', 'order 18'].map((key) => ({ key, version: 'v1' })));
+    const [name, index] = ['named:order 17', 'named:\tindex'];
+    expect(named).toEqual([
+      [name, index],
+      [name, index],
+      [index],
+      [index],
+      [index],
+      [index],
+      [name, 'named:order 18', index],
+    ]);
   });
 
   test('keeps journals of two prefixes apart', async () => {
-    const client = ioredis();
-    await claimKey(redisJournal(client, { prefix: 'one:' }), 'order-17');
-    await claimKey(redisJournal(client, { prefix: 'two:' }), 'order-18');
-    expect(await redisJournal(client, { prefix: 'two:' }).read('order-17')).toBeNull();
-    expect(await client.exists('one:order-17')).toBe(1);
+    const client = connectRedis(server);
+    const [one, two] = [openRedisStore(client, 'one:'), openRedisStore(client, 'two:')];
+    await one.write('order 17', change);
+    expect(await two.read('order 17')).toMatchObject({ record: null, isNew: true });
+    await two.write('order 18', change);
+    expect((await two.read('order 17')).record).toBeNull();
+    expect(await two.list?.(listAll)).toMatchObject([{ key: 'order 18' }]);
   });
 
-  test('takes the age from the clock of Redis', async () => {
-    const client = ioredis();
-    const journal = redisJournal(client, { lease: 5_000 });
-    await claimKey(journal, 'aged');
-    await client.hincrby('payments:journal:aged', 'written_at', -4_000);
-    expect(await tryClaim(journal, 'aged')).toMatchObject({ state: 'in_progress' });
-    await client.hincrby('payments:journal:aged', 'written_at', -1_001);
-    expect(await tryClaim(journal, 'aged')).toMatchObject({ state: 'unknown' });
+  test('takes the time from the clock of Redis', async () => {
+    const client = connectRedis(server);
+    const store = openRedisStore(client, 'timed:');
+    const readTime = async () => {
+      const [seconds, microseconds] = await client.time();
+      return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+    };
+    const before = await readTime();
+    vi.useFakeTimers({ toFake: ['Date'], now: 0 });
+    const { now } = await store.read('order 17').finally(() => vi.useRealTimers());
+    expect(now).toBeGreaterThanOrEqual(before);
+    expect(now).toBeLessThanOrEqual(await readTime());
   });
 
-  test('sets no expiry by the clock of Redis', async () => {
-    const client = ioredis();
-    const journal = redisJournal(client);
-    const claim = await claimKey(journal, 'kept');
-    await client.pexpire('payments:journal:kept', 60_000);
-    await getJournalCore(journal).complete(claim, { state: 'not_sent' });
-    expect(await client.pttl('payments:journal:kept')).toBe(-1);
+  test('sets no expiry, and takes away what another one set', async () => {
+    const client = connectRedis(server);
+    const store = openRedisStore(client, 'kept:');
+    await store.write('order 17', change);
+    expect(await client.pttl('kept:order 17')).toBe(-1);
+    await client.pexpire('kept:order 17', 60_000);
+    await store.write('order 17', { ...change, expected: 'v1', version: 'v2' });
+    expect(await client.pttl('kept:order 17')).toBe(-1);
   });
 
-  test('takes nothing as recorded inside a MULTI of its client', async () => {
-    const client = ioredis();
-    const journal = redisJournal(client);
+  test('takes no step as done inside a MULTI of its client', async () => {
+    const client = connectRedis(server);
+    const store = openRedisStore(client, 'queued:');
+    const steps = [
+      () => store.write('order 17', change),
+      () => store.read('order 17'),
+      () => store.list?.(listAll),
+      () => store.count?.(),
+      () => store.claimDue?.(claimKeys),
+      () => store.countDue?.({ kind: 'key' }),
+      () => store.delete?.([{ key: 'order 17', version: 'v1' }]),
+    ];
     await client.call('MULTI');
-    for (const refusal of [
-      await catchError(tryClaim(journal, 'queued')),
-      await catchError(journal.read('queued')),
-    ])
-      expect(refusal).toMatchObject({
+    for (const step of steps)
+      expect(await catchError(Promise.resolve(step()))).toMatchObject({
         name: 'JournalError',
         retryable: true,
         message: expect.stringContaining('MULTI'),
       });
     await client.call('DISCARD');
-    expect(await journal.read('queued')).toBeNull();
+    expect(await store.read('order 17')).toMatchObject({ record: null, isNew: true });
   });
 
   test.each([
     ['its version', (client: Redis, name: string) => client.hdel(name, 'version')],
     ['the text of its version', (client: Redis, name: string) => client.hset(name, 'version', '')],
     ['its record', (client: Redis, name: string) => client.hdel(name, 'record')],
-    ['its time', (client: Redis, name: string) => client.hdel(name, 'written_at')],
-    ['the form of its time', (client: Redis, name: string) => client.hset(name, 'written_at', 'noon')],
     ['its form', (client: Redis, name: string) => client.multi().del(name).set(name, 'mine').exec()],
-  ])('leaves a key unresolved, never new, if its record has lost %s', async (what, lose) => {
-    const client = ioredis();
-    const journal = redisJournal(client);
-    const claim = await claimKey(journal, `lost ${what}`);
-    await getJournalCore(journal).complete(claim, { state: 'not_sent' });
-    await lose(client, `payments:journal:lost ${what}`);
-    for (const failure of [
-      await catchError(tryClaim(journal, claim.key)),
-      await catchError(journal.read(claim.key)),
-      await catchError(journal.resolve(claim.key, 'not_charged', { by: 'kofi', reason: 'not there' })),
-    ])
-      expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
+  ])('returns no text, and is never new, for a record that has lost %s', async (what, lose) => {
+    const client = connectRedis(server);
+    const store = openRedisStore(client, 'lost:');
+    await store.write(what, change);
+    await lose(client, `lost:${what}`);
+    expect((await store.read(what)).record).toEqual({ version: '', text: '' });
+    expect(await store.write(what, change)).toBe(false);
+    expect(await store.write(what, { ...change, expected: '' })).toBe(false);
   });
 
-  test('recognises a command that was resent on a new connection', async () => {
-    const client = ioredis();
+  test('has written once if a command was resent on a new connection', async () => {
+    const client = connectRedis(server);
     const call = async (command: string, ...args: (string | number)[]) => {
       await client.call(command, ...args);
       return client.call(command, ...args);
     };
-    const journal = redisJournal({ call });
-    const claim = await claimKey(journal, 'sent again');
-    const renewed = await getJournalCore(journal).renew(claim);
-    expect(renewed).not.toBeNull();
-    if (renewed)
-      expect(
-        await getJournalCore(journal).complete(renewed, { state: 'unknown', reference: 'TXN-perhaps' }),
-      ).toBe(true);
-    expect(await journal.read('sent again')).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
+    const store = openRedisStore({ call }, 'sent again:');
+    expect(await store.write('order 17', change)).toBe(false);
+    expect((await store.read('order 17')).record).toEqual({ version: 'v1', text: '{}' });
+    expect(await store.count?.()).toEqual({ records: 1, attention: 0 });
+  });
+
+  test('still has all members of a record once its index was deleted by hand', async () => {
+    const client = connectRedis(server);
+    const store = openRedisStore(client, 'healed:');
+    const indexed = changeWith({ attentionAt: 1, dueAt: 1 });
+    await store.write('order 17', indexed);
+    await client.del('healed:\tindex');
+    expect(await store.read('order 17')).toEqual({
+      record: { version: 'v1', text: '{}' },
+      now: expect.any(Number),
+    });
+    await store.write('order 17', { ...indexed, expected: 'v1', version: 'v2' });
+    expect(await store.count?.()).toEqual({ records: 1, attention: 1 });
+    expect(await store.countDue?.({ kind: 'key' })).toMatchObject({ due: 1 });
   });
 });
 

@@ -1,13 +1,9 @@
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { type SqliteHandle, type SqliteStatement, sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
-import { claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
-import { claimDueKeys } from '../../helpers/listed-keys.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import type { SqliteHandle, SqliteStatement } from '../../../src/journal/sqlite.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
-import { createTempFolder } from '../../helpers/temp-folder.ts';
+import { firstWrite, openHandleStore, useSqliteFile } from '../../helpers/sqlite-stores.ts';
 
 function openMemory(options: { readBigInts?: boolean } = {}): DatabaseSync {
   const database = new DatabaseSync(':memory:', options);
@@ -15,11 +11,7 @@ function openMemory(options: { readBigInts?: boolean } = {}): DatabaseSync {
   return database;
 }
 
-describe('sqliteJournal by a handle conforms', () => {
-  const handle = createSqliteHandle(new DatabaseSync(':memory:'));
-  const cases = journalConformance((options, table) => sqliteJournal(handle, { ...options, table }));
-  test.concurrent.each(cases)('$name', ({ run }) => run());
-});
+const DUE = { kind: 'key', limit: 10, lease: 60_000 } as const;
 
 test('makes the table at the first write, and reads without asking for it', async () => {
   const handle = createSqliteHandle(openMemory());
@@ -30,40 +22,40 @@ test('makes the table at the first write, and reads without asking for it', asyn
       return handle.batch(statements);
     },
   };
-  const journal = sqliteJournal(recording);
-  await claimKey(journal, 'order-1');
-  await claimKey(journal, 'order-2');
+  const store = openHandleStore(recording);
+  await store.write('order-1', firstWrite());
+  await store.write('order-2', firstWrite());
   expect(batches.flat().filter((sql) => sql.startsWith('CREATE TABLE'))).toHaveLength(1);
   batches.length = 0;
-  await sqliteJournal(recording).read('order-1');
+  await openHandleStore(recording).read('order-1');
   expect(batches).toEqual([[expect.stringContaining('SELECT')]]);
+});
+
+test('offers no group of writes, which could hang with one request', () => {
+  expect(openHandleStore(createSqliteHandle(openMemory()))).not.toHaveProperty('writeAll');
 });
 
 test('waits for no other call, which might hang', async () => {
   const handle = createSqliteHandle(openMemory());
-  await claimKey(sqliteJournal(handle), 'order-1');
+  await openHandleStore(handle).write('order-1', firstWrite());
   let batches = 0;
-  const journal = sqliteJournal({
+  const store = openHandleStore({
     // In a Worker, the request of the first call can be cancelled. Nothing of it ever resolves then.
     batch: (statements) => (batches++ === 0 ? new Promise(() => {}) : handle.batch(statements)),
   });
-  journal.read('order-1').catch(() => {});
-  expect(await journal.read('order-2')).toBeNull();
+  store.read('order-1').catch(() => {});
+  expect(await store.read('order-2')).toMatchObject({ record: null });
 });
 
 test('makes the tables once when twenty handles use a file first', async () => {
-  const folder = createTempFolder();
-  const databases = Array.from({ length: 20 }, () => new DatabaseSync(join(folder.path, 'payments.db')));
-  onTestFinished(() => {
-    for (const database of databases) database.close();
-    folder.remove();
-  });
+  const open = useSqliteFile();
+  const databases = Array.from({ length: 20 }, () => open({ timeout: 5_000 }));
   let waiting = 0;
   const everyone = Promise.withResolvers<void>();
-  const claims = databases.map((database, index) => {
+  const writes = databases.map((database, index) => {
     const handle = createSqliteHandle(database);
     let batches = 0;
-    const journal = sqliteJournal({
+    const store = openHandleStore({
       async batch(statements) {
         // Each sees that there is no table before one of them makes any.
         const running = handle.batch(statements);
@@ -73,96 +65,98 @@ test('makes the tables once when twenty handles use a file first', async () => {
         return running;
       },
     });
-    return claimKey(journal, `order-${index}`);
+    return store.write(`order-${index}`, firstWrite());
   });
-  expect(await Promise.all(claims)).toHaveLength(20);
+  expect(await Promise.all(writes)).toEqual(Array(20).fill(true));
+  const [database] = databases;
+  if (!database) throw new Error('no database');
+  expect(await openHandleStore(createSqliteHandle(database)).count()).toEqual({ records: 20, attention: 0 });
 });
 
 test('tries again to make the tables after a failure', async () => {
   const handle = createSqliteHandle(openMemory());
   let isDown = true;
-  const journal = sqliteJournal({
+  const store = openHandleStore({
     async batch(statements) {
-      if (isDown) throw new Error('connection refused');
+      if (isDown && /^CREATE/.test(statements[0]?.sql ?? '')) throw new Error('connection refused');
       return handle.batch(statements);
     },
   });
-  expect(await catchError(tryClaim(journal, 'order-1'))).toMatchObject({
-    name: 'JournalError',
-    retryable: true,
-  });
+  expect(String(await catchError(store.write('order-1', firstWrite())))).toContain('connection refused');
   isDown = false;
-  expect(await tryClaim(journal, 'order-1')).toMatchObject({ state: 'claimed' });
+  expect(await store.write('order-1', firstWrite())).toBe(true);
 });
 
 test('returns what became due between two statements of a batch', async () => {
-  const database = openMemory();
-  const { batch } = createSqliteHandle(database);
-  const writer = sqliteJournal({ batch });
-  for (const [key, firstCheckIn] of Object.entries({ late: 2_000, later: 3_000, early: 1_000 })) {
-    const result = { reference: `TXN-${key}` };
-    await completeKey(writer, key, {
-      state: 'completed',
-      result,
-      firstCheckIn,
-    });
-  }
-  // The clock of the database goes on by so many seconds before each statement of a claim.
-  const claimAt = (...seconds: number[]) => {
+  const { batch } = createSqliteHandle(openMemory());
+  const writer = openHandleStore({ batch });
+  const start = 1_800_000_000_000;
+  for (const [key, dueIn] of Object.entries({ late: 2_000, later: 3_000, early: 1_000 }))
+    await writer.write(key, firstWrite({ dueAt: start + dueIn }));
+  // The clock of the database shows so many seconds at each statement of a claim.
+  const claimAt = async (...seconds: number[]) => {
     const shift = ({ sql, values }: SqliteStatement, index: number) => ({
-      sql: sql.replaceAll("'now'", `'now', '${seconds[index] ?? 0} seconds'`),
+      sql: sql.replaceAll("'now'", `${start / 1000 + (seconds[index] ?? 0)}, 'unixepoch', 'subsec'`),
       values,
     });
-    const journal = sqliteJournal({ batch: (statements) => batch(statements.map(shift)) });
-    return claimDueKeys(journal, { limit: 10, lease: 60_000 });
+    const { claimDue } = openHandleStore({ batch: (statements) => batch(statements.map(shift)) });
+    const { records } = await claimDue(DUE);
+    return records.map(({ key, at }) => [key, at - start]);
   };
-  expect(await claimAt(1.5, 2.5)).toEqual(['early', 'late']);
+  // What the clock had not reached at the first statement was due when it was claimed.
+  expect(await claimAt(1.5, 1.5, 2.5)).toEqual([
+    ['early', 1_000],
+    ['late', 1_500],
+  ]);
   // What was not claimed is not returned, and is not postponed.
-  expect(await claimAt(4, 2.5)).toEqual([]);
-  expect(await claimAt(4, 4)).toEqual(['later']);
+  expect(await claimAt(4, 4, 2.5)).toEqual([]);
+  expect(await claimAt(4, 4, 4)).toEqual([['later', 3_000]]);
 });
 
 test('takes rows with BigInts and without a prototype', async () => {
   const handle = createSqliteHandle(openMemory({ readBigInts: true }));
-  const journal = sqliteJournal({
+  const store = openHandleStore({
     async batch(statements) {
       const results = await handle.batch(statements);
       return results.map((rows) => rows.map((row) => Object.assign(Object.create(null), row)));
     },
   });
-  await completeKey(journal, 'order-1', { state: 'unknown' });
-  expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
-  expect(await journal.count()).toMatchObject({ unknown: 1 });
-  expect(await countDue(journal)).toEqual({ due: 1, nextIn: null });
-  expect(await claimDueKeys(journal)).toEqual(['order-1']);
+  await store.write('order-1', firstWrite({ dueAt: 1 }));
+  const record = { version: 'v1', text: '{}' };
+  expect(await store.read('order-1')).toEqual({ record, now: expect.any(Number) });
+  expect(await store.count()).toEqual({ records: 1, attention: 0 });
+  expect(await store.countDue(DUE)).toEqual({ due: 1, nextIn: null });
+  expect(await store.claimDue(DUE)).toMatchObject({ records: [{ ...record, key: 'order-1', at: 1 }] });
 });
 
 const unreadable: [string, (row: Record<string, unknown>) => unknown][] = [
   ['arrays', Object.values],
   ['no version', ({ version: _, ...row }) => row],
-  ['no age', (row) => ({ ...row, age: null })],
+  ['no time', (row) => ({ ...row, now: null })],
   ['bytes', (row) => ({ ...row, record: new Uint8Array(2) })],
 ];
 test.each(unreadable)('fails with unknown on rows that are %s', async (_what, change) => {
   const handle = createSqliteHandle(openMemory());
-  const first = sqliteJournal(handle);
-  await completeKey(first, 'order-1', { state: 'not_sent' });
+  await openHandleStore(handle).write('order-1', firstWrite());
   const changing = {
     batch: async (statements: SqliteStatement[]) =>
       (await handle.batch(statements)).map((rows) => rows.map(change)),
   };
-  const journal: unknown = Reflect.apply(sqliteJournal, undefined, [changing]);
-  expect(journal).toHaveProperty('read');
-  const failure = await catchError(Reflect.apply(Object(journal).read, undefined, ['order-1']));
+  const store: ReturnType<typeof openHandleStore> = Reflect.apply(openHandleStore, undefined, [changing]);
+  const failure = await catchError(store.read('order-1'));
   expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
 });
 
 test('fails with unknown on a count that is no number', async () => {
   const handle = createSqliteHandle(openMemory());
-  const first = sqliteJournal(handle);
-  await completeKey(first, 'order-1', { state: 'not_sent' });
+  await openHandleStore(handle).write('order-1', firstWrite());
   const batch: typeof handle.batch = async (statements) =>
     (await handle.batch(statements)).map((rows) => rows.map((row) => ({ ...row, records: 'many' })));
-  const failure = await catchError(sqliteJournal({ batch }).count());
+  const failure = await catchError(openHandleStore({ batch }).count());
+  expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
+});
+
+test('fails with unknown on a read that returns no row', async () => {
+  const failure = await catchError(openHandleStore({ batch: async () => [[]] }).read('order-1'));
   expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
 });

@@ -1,26 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { claimKey } from '../../helpers/claims.ts';
-import { createTempFolder } from '../../helpers/temp-folder.ts';
+import { buildSchema } from '../../../src/journal/sqlite-table.ts';
+import { openStore, useSqliteFile } from '../../helpers/sqlite-stores.ts';
 
 const KEYS = 60;
-
-function openTemporaryFile(): { file: string; database: DatabaseSync } {
-  const folder = createTempFolder();
-  const file = join(folder.path, 'payments.db');
-  const database = new DatabaseSync(file);
-  onTestFinished(() => {
-    database.close();
-    folder.remove();
-  });
-  return { file, database };
-}
+const TABLE = 'payments';
 
 /** Runs a program in several processes that begin at once, and returns what each printed as JSON. */
 async function runAtOnce(program: string, lists: string[][]): Promise<unknown[][]> {
@@ -41,39 +28,34 @@ async function runAtOnce(program: string, lists: string[][]): Promise<unknown[][
   );
 }
 
-test('lets one of several processes on a new file claim each key', async () => {
-  const { file, database } = openTemporaryFile();
-  const table = 'payments';
+test('lets one of several processes on a new file insert each key', async () => {
+  const database = useSqliteFile()();
   const names = ['a', 'b', 'c'];
+  const file = database.location() ?? '';
   const printed = await runAtOnce(
     'claims.ts',
-    names.map((name) => [file, name, String(KEYS), table]),
+    names.map((name) => [file, name, String(KEYS), TABLE]),
   );
-  const journal = sqliteJournal(database, { table });
+  const store = openStore(database, TABLE);
   for (let index = 0; index < KEYS; index++) {
-    const states = printed.map((states) => states[index]);
-    expect(states.filter((state) => state === 'claimed')).toHaveLength(1);
-    const others = states.filter((state) => !['claimed', 'in_progress', 'completed'].includes(String(state)));
-    expect(others).toEqual([]);
-    const owner = names[states.indexOf('claimed')];
-    expect(await journal.read(`order-${index}`)).toMatchObject({
-      state: 'completed',
-      reference: `TXN-${owner}-${index}`,
+    const owned = printed.map((results) => results[index]);
+    expect(owned.toSorted()).toEqual([false, false, true]);
+    const owner = names[owned.indexOf(true)];
+    expect(await store.read(`order-${index}`)).toMatchObject({
+      record: { version: `${owner}2`, text: owner },
     });
   }
 });
 
 test('shares due records among several processes on one file', async () => {
-  const { file, database } = openTemporaryFile();
-  // Its own key must not become due meanwhile.
-  const journal = sqliteJournal(database, { lease: 3_600_000 });
-  await claimKey(journal, 'order-0');
+  const database = useSqliteFile()();
+  database.exec(buildSchema(TABLE).join(';'));
   database.exec(
     `WITH RECURSIVE series(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM series WHERE i < 1000)
-    INSERT INTO payments_journal (key, version, record, written_at, kind, state, created_at, due_at)
-    SELECT 'order-' || i, 'v-' || i, record, written_at, kind, state, created_at, written_at FROM payments_journal, series WHERE key = 'order-0'`,
+    INSERT INTO ${TABLE} (key, version, record, kind, created_at, due_at)
+    SELECT 'order-' || i, 'v-' || i, '{}', 'key', i, i FROM series`,
   );
-  const claimed = await runAtOnce('claims-due.ts', Array(3).fill([file]));
+  const claimed = await runAtOnce('claims-due.ts', Array(3).fill([database.location()]));
   expect(claimed.flat()).toHaveLength(1000);
   expect(new Set(claimed.flat()).size).toBe(1000);
   expect(claimed.filter((keys) => keys.length < 5)).toEqual([]);

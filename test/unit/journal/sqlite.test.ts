@@ -1,139 +1,136 @@
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { expect, onTestFinished, test } from 'vitest';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
-import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
-import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
-import { createTempFolder } from '../../helpers/temp-folder.ts';
+import { firstWrite, openStore, useSqliteFile } from '../../helpers/sqlite-stores.ts';
 
-/** Connections to a new file, closed and removed with the test. */
-function temporaryDatabase() {
-  const folder = createTempFolder();
-  const open: DatabaseSync[] = [];
-  onTestFinished(() => {
-    for (const database of open) if (database.isOpen) database.close();
-    folder.remove();
-  });
-  return (timeout = 0) => {
-    const database = new DatabaseSync(join(folder.path, 'payments.db'), { timeout });
-    open.push(database);
-    return database;
-  };
-}
-
-describe('sqliteJournal in a file conforms, each handle on its own connection', () => {
-  let folder: ReturnType<typeof createTempFolder>;
-  beforeAll(() => {
-    folder = createTempFolder();
-  });
-  afterAll(() => folder.remove());
-
-  const cases = journalConformance((options, storage) => {
-    const database = new DatabaseSync(join(folder.path, `${storage}.db`));
-    return { journal: sqliteJournal(database, options), close: () => database.close() };
-  });
-  test.each(cases)('$name', ({ run }) => run());
-});
-
-describe('sqliteJournal in memory conforms', () => {
-  const database = new DatabaseSync(':memory:');
-  afterAll(() => database.close());
-  const cases = journalConformance((options, table) => sqliteJournal(database, { ...options, table }));
-  test.concurrent.each(cases)('$name', ({ run }) => run());
-});
+const DUE = { kind: 'key', limit: 10, lease: 60_000 } as const;
 
 test('sets WAL mode, and syncs each commit to disk', async () => {
-  const database = temporaryDatabase()();
-  await claimKey(sqliteJournal(database), 'order-17');
+  const database = useSqliteFile()();
+  await openStore(database).write('order-17', firstWrite());
   expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
 });
 
-test('waits for a locked file without blocking the process', async () => {
-  const open = temporaryDatabase();
-  const journal = sqliteJournal(open());
-  await claimKey(journal, 'order-16');
-  const other = open();
-  other.exec('BEGIN IMMEDIATE');
-  let turns = 0;
-  let claimed = false;
-  const claiming = getJournalCore(journal)
-    .claim('order-17', chargeIntent)
-    .then((result) => {
-      claimed = true;
-      return result;
-    });
-  while (turns < 5) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    expect(claimed).toBe(false);
-    turns++;
-  }
-  other.exec('COMMIT');
-  expect(await claiming).toMatchObject({ state: 'claimed' });
+test('leaves a file as it is until the first write', async () => {
+  const database = useSqliteFile()();
+  database.exec('CREATE TABLE orders (id TEXT); PRAGMA synchronous = NORMAL');
+  const store = openStore(database);
+  await store.read('order-17');
+  await store.claimDue(DUE);
+  await store.countDue(DUE);
+  expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' });
+  expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 1 });
+  expect(database.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'orders' }]);
 });
 
-test('refuses to charge inside a transaction, and records nothing', async () => {
-  const database = temporaryDatabase()();
-  const journal = sqliteJournal(database);
-  const claim = await claimKey(journal, 'order-17');
+test('waits for a locked file without blocking the process', async () => {
+  const open = useSqliteFile();
+  const store = openStore(open());
+  await store.write('order-16', firstWrite());
+  const other = open();
+  other.exec('BEGIN IMMEDIATE');
+  let isWritten: boolean | undefined;
+  const writing = store.write('order-17', firstWrite()).then((result) => {
+    isWritten = result;
+  });
+  for (let turns = 0; turns < 5; turns++) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(isWritten).toBeUndefined();
+  }
+  other.exec('COMMIT');
+  await writing;
+  expect(isWritten).toBe(true);
+});
+
+test('refuses what must be committed inside a transaction', async () => {
+  const database = useSqliteFile()();
+  const store = openStore(database);
+  await store.write('order-17', firstWrite({ dueAt: 1 }));
   for (const open of ['BEGIN', 'BEGIN IMMEDIATE', 'SAVEPOINT mine']) {
     database.exec(open);
     const refusals = [
-      await catchError(getJournalCore(journal).claim('order-18', chargeIntent)),
-      await catchError(getJournalCore(journal).renew(claim)),
-      await catchError(getJournalCore(journal).complete(claim, { state: 'not_sent' })),
+      await catchError(store.write('order-18', firstWrite())),
+      await catchError(store.write('order-17', firstWrite({}, { expected: 'v1', version: 'v2' }))),
+      await catchError(store.claimDue(DUE)),
+      await catchError(store.delete([{ key: 'order-17', version: 'v1' }])),
     ];
     for (const refusal of refusals) {
       expect(refusal).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: true });
       expect(String(refusal)).toContain('inside a transaction');
     }
+    expect(await store.countDue(DUE)).toMatchObject({ due: 1 });
     database.exec('COMMIT');
-    expect(await journal.read('order-18')).toBeNull();
-    expect(await journal.read('order-17')).toMatchObject({ state: 'begun' });
+    expect(await store.read('order-18')).toMatchObject({ record: null });
+    expect(await store.read('order-17')).toMatchObject({ record: { version: 'v1' } });
   }
+  expect((await store.claimDue(DUE)).records).toHaveLength(1);
 });
 
-test.each(['a journal in use', 'a new journal'])(
-  'reads and resolves inside a transaction: %s',
-  async (which) => {
-    const database = temporaryDatabase()();
-    const first = sqliteJournal(database);
-    const claim = await claimKey(first, 'order-17');
-    await getJournalCore(first).complete(claim, { state: 'unknown' });
-    const journal = which === 'a new journal' ? sqliteJournal(database) : first;
+test.each([
+  ['in use', false],
+  ['a new one', true],
+])('writes what must not be committed inside a transaction: %s', async (_, isNew) => {
+  const database = useSqliteFile()();
+  const first = openStore(database);
+  await first.write('order-17', firstWrite());
+  const store = isNew ? openStore(database) : first;
+  const change = firstWrite({}, { expected: 'v1', version: 'v2', mustCommit: false });
 
-    database.exec('BEGIN');
-    await journal.resolve('order-17', 'not_charged', note);
-    expect(await journal.read('order-17')).toMatchObject({ state: 'not_charged' });
-    database.exec('ROLLBACK');
-    expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
+  database.exec('BEGIN');
+  expect(await store.write('order-17', change)).toBe(true);
+  expect(await store.read('order-17')).toMatchObject({ record: { version: 'v2' } });
+  database.exec('ROLLBACK');
+  expect(await store.read('order-17')).toMatchObject({ record: { version: 'v1' } });
 
-    database.exec('BEGIN');
-    await journal.resolve('order-17', { reference: 'TXN-found' }, note);
-    database.exec('COMMIT');
-    expect(await journal.read('order-17')).toMatchObject({ state: 'completed' });
-  },
-);
+  database.exec('BEGIN');
+  expect(await store.write('order-17', change)).toBe(true);
+  database.exec('COMMIT');
+  expect(await store.read('order-17')).toMatchObject({ record: { version: 'v2' } });
+});
+
+test('writes several records in one transaction, each by its own version', async () => {
+  const database = useSqliteFile()();
+  const executed: string[] = [];
+  const { writeAll, ...store } = openStore({
+    exec(sql) {
+      executed.push(sql);
+      database.exec(sql);
+    },
+    prepare: (sql) => database.prepare(sql),
+  });
+  await store.write('order-1', firstWrite());
+  executed.length = 0;
+  const written = await writeAll?.([
+    { key: 'order-1', change: firstWrite({}, { version: 'v2' }) },
+    { key: 'order-2', change: firstWrite({}, { version: 'v2' }) },
+    { key: 'order-3', change: firstWrite({}, { expected: 'v1', version: 'v2' }) },
+  ]);
+  expect(written).toEqual([false, true, false]);
+  expect(executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT']);
+  expect(await store.read('order-1')).toMatchObject({ record: { version: 'v1' } });
+  expect(await store.read('order-2')).toMatchObject({ record: { version: 'v2' } });
+});
 
 test('creates its table again when it was dropped', async () => {
-  const database = temporaryDatabase()();
-  const journal = sqliteJournal(database);
-  await claimKey(journal, 'order-17');
+  const database = useSqliteFile()();
+  const store = openStore(database);
+  await store.write('order-17', firstWrite());
   database.exec('DROP TABLE payments_journal');
-  expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
+  expect(await store.read('order-17')).toMatchObject({ record: null, isNew: true });
+  expect(await store.write('order-17', firstWrite())).toBe(true);
   expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
 });
 
 test('keeps journals of two tables apart, also with SQL words as names', async () => {
-  const database = temporaryDatabase()();
-  await claimKey(sqliteJournal(database, { table: 'order' }), 'order-17');
-  await claimKey(sqliteJournal(database, { table: 'payments' }), 'order-18');
-  expect(await sqliteJournal(database, { table: 'payments' }).read('order-17')).toBeNull();
-  expect(await sqliteJournal(database, { table: 'order' }).read('order-17')).not.toBeNull();
+  const database = useSqliteFile()();
+  const [store, other] = [openStore(database, 'order'), openStore(database, 'payments')];
+  await store.write('order-17', firstWrite());
+  await other.write('order-18', firstWrite());
+  expect(await other.read('order-17')).toMatchObject({ record: null });
+  expect(await store.read('order-17')).toMatchObject({ record: { version: 'v1' } });
+  expect(await store.list({ by: 'createdAt', after: null, limit: 10 })).toMatchObject([{ key: 'order-17' }]);
 });
 
 test.each(['', 'a b', 'a;b', '1st', 'a"b', 'main.journal', 17])('refuses the table name %j', (table) => {
@@ -153,53 +150,45 @@ test('refuses what is not a database', () => {
 });
 
 test('fails with unknown if the database returns rows as arrays', async () => {
-  const open = temporaryDatabase();
-  const first = sqliteJournal(open());
-  await getJournalCore(first).complete(await claimKey(first, 'order-17'), { state: 'not_sent' });
+  const open = useSqliteFile();
+  const first = openStore(open());
+  await first.write('order-17', firstWrite({ attentionAt: 1, dueAt: 1 }));
   const database = new DatabaseSync(open().location() ?? '', { returnArrays: true });
   onTestFinished(() => database.close());
-  const journal = sqliteJournal(database);
+  const store = openStore(database);
   for (const failure of [
-    await catchError(getJournalCore(journal).claim('order-17', chargeIntent)),
-    await catchError(journal.read('order-17')),
-    await catchError(journal.resolve('order-17', 'not_charged', note)),
-    await catchError(listKeys(journal)),
-    await catchError(journal.count()),
-    await catchError(getJournalCore(journal).followUps.countDue({ kind: 'key' })),
+    await catchError(store.read('order-17')),
+    await catchError(store.read('order-18')),
+    await catchError(store.list({ by: 'createdAt', after: null, limit: 10 })),
+    await catchError(store.count()),
+    await catchError(store.claimDue(DUE)),
+    await catchError(store.countDue(DUE)),
   ]) {
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
     expect(String(failure)).toContain('Turn off returnArrays');
   }
-  expect(await first.read('order-17')).toMatchObject({ state: 'not_sent' });
 });
 
 test('works with a database that returns integers as BigInt', async () => {
   const database = new DatabaseSync(':memory:', { readBigInts: true });
   onTestFinished(() => database.close());
-  const journal = sqliteJournal(database);
-  const claim = await claimKey(journal, 'order-17');
-  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
-    due: 0,
-    nextIn: expect.closeTo(10_000, -3),
-  });
-  await getJournalCore(journal).complete(claim, { state: 'unknown' });
-  expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-17']);
-  expect(await journal.count()).toMatchObject({ unknown: 1 });
-  expect(await claimDueKeys(journal)).toEqual(['order-17']);
+  const store = openStore(database);
+  const record = { key: 'order-17', version: 'v1', text: '{}' };
+  await store.write('order-17', firstWrite({ createdAt: 5, attentionAt: 6, dueAt: 7 }));
+  expect(await store.read('order-17')).toMatchObject({ now: expect.any(Number) });
+  expect(await store.list({ by: 'attentionAt', after: null, limit: 10 })).toEqual([{ ...record, at: 6 }]);
+  expect(await store.count()).toEqual({ records: 1, attention: 1 });
+  expect(await store.countDue(DUE)).toEqual({ due: 1, nextIn: null });
+  expect(await store.claimDue(DUE)).toEqual({ records: [{ ...record, at: 7 }], now: expect.any(Number) });
 });
 
-test('fails with a JournalError on a closed or read-only database', async () => {
-  const open = temporaryDatabase();
-  const database = open();
-  const journal = sqliteJournal(database);
-  await claimKey(journal, 'order-16');
+test('rejects on a closed or read-only database', async () => {
+  const database = useSqliteFile()();
+  const store = openStore(database);
+  await store.write('order-16', firstWrite());
   database.exec('PRAGMA query_only = ON');
-  expect(await catchError(getJournalCore(journal).claim('order-17', chargeIntent))).toMatchObject({
-    name: 'JournalError',
-    outcome: 'not_sent',
-    retryable: true,
-    message: expect.stringContaining('readonly'),
-  });
+  expect(String(await catchError(store.write('order-17', firstWrite())))).toContain('readonly');
   database.close();
-  expect(await catchError(journal.read('order-17'))).toMatchObject({ name: 'JournalError', retryable: true });
+  expect(await catchError(store.read('order-17'))).toBeInstanceOf(Error);
+  expect(await catchError(store.write('order-17', firstWrite()))).toBeInstanceOf(Error);
 });

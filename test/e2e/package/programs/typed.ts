@@ -21,6 +21,7 @@ import {
   type Journal,
   type JournalStore,
   memoryJournal,
+  memoryStore,
 } from 'payment-collection-client/journal';
 import { type PostgresClient, postgresJournal } from 'payment-collection-client/journal/postgres';
 import {
@@ -135,7 +136,7 @@ export async function tests(): Promise<void> {
   const mock = createMockPayments();
   setupServer(...mock.handlers).close();
   mock.fault('verify', { kind: 'status', status: 502 }, { times: 2 });
-  for (const { name, run } of journalConformance((given) => memoryJournal(given))) console.log(name, run);
+  for (const { name, run } of journalConformance(() => memoryStore())) console.log(name, run);
   const sandbox: Sandbox = await startSandbox();
   sandbox.approve('TXN-1');
   await sandbox.close();

@@ -1,14 +1,14 @@
 // Run by sqlite-processes.test.ts: one of several processes on one file. It claims what is due until nothing is, and prints
 // the keys.
 import { DatabaseSync } from 'node:sqlite';
-import { getJournalCore } from '../../../../src/journal/core.ts';
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import { createConnectionRunner } from '../../../../src/journal/sqlite-connection.ts';
+import { createSqliteStore } from '../../../../src/journal/sqlite-store.ts';
 
 const [, , file = ''] = process.argv;
-const { followUps } = getJournalCore(sqliteJournal(new DatabaseSync(file)));
+const store = createSqliteStore(createConnectionRunner(new DatabaseSync(file)), 'payments');
 
 const claim = async () =>
-  (await followUps.claimDue({ kind: 'key', limit: 5, lease: 600_000 })).map(({ key }) => key);
+  (await store.claimDue({ kind: 'key', limit: 5, lease: 600_000 })).records.map(({ key }) => key);
 
 // Each process has a share before one that is faster takes the rest.
 const keys = await claim();

@@ -1,37 +1,30 @@
-// Run by sqlite-processes.test.ts: one of several processes on one file. It claims every key once, completes what it got,
-// and prints the state of each ClaimResult.
+// Run by sqlite-processes.test.ts: one of several processes on one file. It inserts every key once, replaces what it inserted,
+// and prints whether each key became its own.
 
 import { DatabaseSync } from 'node:sqlite';
-import { getJournalCore } from '../../../../src/journal/core.ts';
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import { createConnectionRunner } from '../../../../src/journal/sqlite-connection.ts';
+import { createSqliteStore } from '../../../../src/journal/sqlite-store.ts';
 
-const [, , file = '', name = '', count = '0', table] = process.argv;
-// Some wait for a lock inside SQLite, and some have the journal wait.
+const [, , file = '', name = '', count = '0', table = ''] = process.argv;
+// Some wait for a lock inside SQLite, and some have the store wait.
 const timeout = name < 'c' ? 5_000 : 0;
-const journal = sqliteJournal(new DatabaseSync(file, { timeout }), { lease: 600_000, table });
-const intent = {
-  operation: 'chargeMobileMoney',
-  service: 'digest-of-the-service',
-  fingerprint: 'c0ffee',
-  amount: '25.50',
-  currency: 'GHS',
-} as const;
+const store = createSqliteStore(createConnectionRunner(new DatabaseSync(file, { timeout })), table);
+const index = { kind: 'key', createdAt: 1, attentionAt: null, dueAt: null } as const;
 
 process.stdout.write('ready\n');
 await new Promise((resolve) => process.stdin.once('data', resolve));
 process.stdin.destroy();
 
-const states: string[] = [];
-const keys = Array.from({ length: Number(count) }, (_, index) => index);
+const owned: boolean[] = [];
+const numbers = Array.from({ length: Number(count) }, (_, number) => number);
 // Each process starts at another key, so that each gets some keys first.
-const first = (name.charCodeAt(0) * 13) % keys.length;
-for (const index of [...keys.slice(first), ...keys.slice(0, first)]) {
-  const result = await getJournalCore(journal).claim(`order-${index}`, intent);
-  states[index] = result.state;
-  if (result.state !== 'claimed') continue;
-  const renewed = await getJournalCore(journal).renew(result.claim);
-  const ending = { state: 'completed', result: { reference: `TXN-${name}-${index}` } } as const;
-  if (!renewed || !(await getJournalCore(journal).complete(renewed, ending)))
-    throw new Error('a claim was lost');
+const first = (name.charCodeAt(0) * 13) % numbers.length;
+for (const number of [...numbers.slice(first), ...numbers.slice(0, first)]) {
+  const key = `order-${number}`;
+  const change = { expected: null, version: `${name}1`, text: 'begun', mustCommit: true, index };
+  owned[number] = await store.write(key, change);
+  if (!owned[number]) continue;
+  const next = { ...change, expected: change.version, version: `${name}2`, text: name };
+  if (!(await store.write(key, next))) throw new Error('a record was lost');
 }
-console.log(JSON.stringify(states));
+console.log(JSON.stringify(owned));

@@ -1,22 +1,14 @@
 // Run by postgres-restarts.test.ts: a process without a listener for errors, whose PostgreSQL ends its connections. It
-// claims keys and reads them, until a step has failed; then it prints how steps failed.
+// writes records and reads them, until a step has failed; then it prints how many steps resolved and rejected.
 
 import { Client, Pool } from 'pg';
-import { getJournalCore } from '../../../../src/journal/core.ts';
-import { postgresJournal } from '../../../../src/journal/postgres.ts';
+import { createPostgresStore } from '../../../../src/journal/postgres-store.ts';
 
 const [, , url = '', kind = '', count = '0'] = process.argv;
 const application_name = 'restarted';
 const client =
   kind === 'Pool' ? new Pool({ connectionString: url, application_name, max: 4 }) : await connected();
-const journal = postgresJournal(client);
-const attempt = {
-  operation: 'chargeMobileMoney',
-  service: 'a service',
-  fingerprint: 'c0ffee',
-  amount: '25.50',
-  currency: 'GHS',
-} as const;
+const store = createPostgresStore(client, 'payments_journal');
 
 async function connected(): Promise<Client> {
   const one = new Client({ connectionString: url, application_name });
@@ -25,13 +17,20 @@ async function connected(): Promise<Client> {
 }
 
 process.stdout.write('ready\n');
-const failures = new Set<string>();
-for (let index = 0; index < Number(count) || failures.size === 0; index++) {
-  const steps = [getJournalCore(journal).claim(`order-${index}`, attempt), journal.read(`order-${index}`)];
-  for (const step of await Promise.allSettled(steps))
-    if (step.status === 'rejected') failures.add(String(step.reason.name));
+const results = { fulfilled: 0, rejected: 0 };
+for (let index = 0; index < Number(count) || results.rejected === 0; index++) {
+  const key = `order ${index}`;
+  const change = {
+    expected: null,
+    version: crypto.randomUUID(),
+    text: '{}',
+    mustCommit: true,
+    index: null,
+  };
+  for (const { status } of await Promise.allSettled([store.write(key, change), store.read(key)]))
+    results[status]++;
 }
 // An error between two requests must not end the process either.
 await new Promise((resolve) => setTimeout(resolve, 200));
-console.log(JSON.stringify([...failures]));
+console.log(JSON.stringify(results));
 process.exit(0);

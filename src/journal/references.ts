@@ -1,0 +1,90 @@
+/**
+ * Each reference of a transaction belongs to one order or key: a record of its own claims it, before anything else counts on
+ * it. There is no index of references.
+ */
+
+import * as z from 'zod/mini';
+import { JournalError } from '../errors.ts';
+import { isClaimVoid } from '../ledger/order.ts';
+import { parseJson } from '../untrusted.ts';
+import { parseStoreKey, type RecordName, toReferenceKey, toStoreKey } from './names.ts';
+import type { Records } from './records.ts';
+import type { RecordChange, StoredRecord } from './store.ts';
+
+const claimSchema = z.object({
+  format: z.literal(1),
+  /** The key of the record that has the reference. */
+  owner: z.string(),
+});
+
+/**
+ * Claims a reference for a record. A claim that it has already is written anew, and a void one is taken over. `false`: another
+ * order or key has it.
+ */
+export async function claimReference(
+  records: Records,
+  name: RecordName,
+  reference: string,
+): Promise<boolean> {
+  const key = toReferenceKey(reference);
+  const own = toStoreKey(name);
+  const text = JSON.stringify({ format: 1, owner: own });
+  let expected: string | null = null;
+  for (;;) {
+    const change: RecordChange = {
+      expected,
+      version: crypto.randomUUID(),
+      text,
+      mustCommit: true,
+      index: null,
+    };
+    if (await records.writeText(key, change)) return true;
+    const { record } = await records.readText(key);
+    if (record?.version === change.version) return true;
+    if (record && !(await isFree(records, record, reference, own))) return false;
+    expected = record?.version ?? null;
+  }
+}
+
+/** Whether a claim can be replaced: it is the record's own, or void. */
+async function isFree(
+  records: Records,
+  { text }: StoredRecord,
+  reference: string,
+  own: string,
+): Promise<boolean> {
+  const { owner } = claimSchema.safeParse(parseJson(text)).data ?? {};
+  if (owner === own) return true;
+  const name = owner === undefined ? undefined : parseStoreKey(owner);
+  if (name === undefined) return false;
+  try {
+    return isClaimVoid((await records.read(name)).record, reference);
+  } catch (error) {
+    // What cannot be read might hold it.
+    if (error instanceof JournalError && error.outcome === 'unknown') return false;
+    throw error;
+  }
+}
+
+/** Returns who has claimed a reference; `undefined`: nobody. */
+export async function findOwner(records: Records, reference: string): Promise<RecordName | undefined> {
+  const { record } = await records.readText(toReferenceKey(reference));
+  const { owner } = claimSchema.safeParse(parseJson(record?.text)).data ?? {};
+  return owner === undefined ? undefined : parseStoreKey(owner);
+}
+
+/** Deletes the claims of references that a record does not hold any more. */
+export async function releaseReferences(
+  records: Records,
+  name: RecordName,
+  references: readonly string[],
+): Promise<void> {
+  for (const reference of references) {
+    const key = toReferenceKey(reference);
+    const { record: claim } = await records.readText(key);
+    const { owner } = claimSchema.safeParse(parseJson(claim?.text)).data ?? {};
+    if (!claim || owner !== toStoreKey(name)) continue;
+    const { record } = await records.read(name);
+    if (isClaimVoid(record, reference)) await records.delete([{ key, version: claim.version }]);
+  }
+}
