@@ -1,9 +1,11 @@
 import type { Connection } from 'mysql2/promise';
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { PaymentsEvent } from '../../../src/index.ts';
+import { mysqlJournal } from '../../../src/journal/mysql.ts';
 import { openMysqlStore } from '../../../src/journal/mysql-store.ts';
 import { mysqlSchema } from '../../../src/journal/mysql-table.ts';
 import { type JournalStore, MAX_DUE_IN } from '../../../src/journal/store.ts';
-import { catchError } from '../../helpers/service.ts';
+import { catchError, charge, startService } from '../../helpers/service.ts';
 import { database } from './kinds/mysql.ts';
 import { hasMariaDb, startMariaDb } from './mariadb.ts';
 import {
@@ -98,6 +100,18 @@ describe.skipIf(database.missing)('the table in MySQL', () => {
         outcome: 'not_sent',
         message: expect.stringContaining('Run journal.migrate(), or the text of mysqlSchema().'),
       });
+  });
+
+  test('lets no charge be sent when it is missing, until migrate makes it', async () => {
+    const journal = mysqlJournal(server.openPool(), { table: 'made_late' });
+    const service = await startService();
+    const payments = service.client({ journal });
+    const send = () => payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' });
+    expect(await catchError(send())).toMatchObject({ name: 'JournalError', outcome: 'not_sent' });
+    expect(service.requests).toEqual([]);
+    await journal.migrate();
+    await send();
+    expect(service.requests).toHaveLength(1);
   });
 
   test('throws the error of the database when it cannot be made', async () => {
@@ -493,6 +507,20 @@ describe.skipIf(!hasMariaDb)('the durability of the server', () => {
     expect(warning).toMatchObject({ setting, value: String(value), message: expect.stringContaining(loss) });
     expect(warning?.message.length).toBeLessThanOrEqual(200);
     expect(others).toEqual([]);
+  });
+
+  test('is an event of the first charge if it is not sufficient', async () => {
+    const journal = mysqlJournal(logging.openPool(), { table: await logging.createTable() });
+    await logging.run('SET GLOBAL sync_binlog = 0');
+    const events: PaymentsEvent[] = [];
+    const service = await startService();
+    const payments = service.client({ journal, onEvent: (event) => void events.push(event) });
+    await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' });
+    await vi.waitFor(() =>
+      expect(events.filter(({ type }) => type === 'journal_warning')).toMatchObject([
+        { setting: 'sync_binlog', value: '0' },
+      ]),
+    );
   });
 
   test('is warned of with another storage engine', async () => {
