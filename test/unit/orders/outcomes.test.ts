@@ -1,9 +1,10 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { type JournalStore, memoryStore } from '../../../src/journal/index.ts';
+import { memoryStore } from '../../../src/journal/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
 import { momo, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
+import { wrapStore } from '../../helpers/wrapped-store.ts';
 
 beforeEach(() => {
   fakeClocks();
@@ -168,20 +169,13 @@ test('rejects a wait with the reason of its signal', async () => {
   await expect(finish(wait)).rejects.toBe('enough');
 });
 
-/** Wraps a store, and counts its steps. */
-function countSteps(store: JournalStore) {
-  const steps: string[] = [];
-  const counted: JournalStore = {
-    ...store,
-    read: (key) => (steps.push(`read ${key}`), store.read(key)),
-    write: (key, change) => (steps.push(`write ${key}`), store.write(key, change)),
-  };
-  return { counted, steps };
-}
-
 test('takes 4 steps of the store to charge, and 1 to read or to join', async () => {
-  const { counted, steps } = countSteps(memoryStore());
-  const shop = openOrderShop({ store: counted });
+  const steps: string[] = [];
+  const store = wrapStore(memoryStore(), ({ method, key }, run) => {
+    steps.push(`${method} ${key}`);
+    return run();
+  });
+  const shop = openOrderShop({ store });
   const orders = shop.start();
   const { payments } = await finish(orders.charge('17', momo));
   const reference = `reference ${payments[0]?.reference?.toLowerCase()}`;
