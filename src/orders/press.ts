@@ -12,8 +12,8 @@ import {
   isPaymentsError,
   JournalError,
 } from '../errors.ts';
-import { type Checked, checkReference, recordChecks } from '../follow-ups/check.ts';
 import { prepareCall } from '../http/call.ts';
+import { type Checked, checkReference, recordChecks } from '../idempotency/check.ts';
 import {
   assertService,
   type CreateRequest,
