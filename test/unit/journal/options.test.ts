@@ -66,16 +66,3 @@ describe.each([
     },
   );
 });
-
-test.each<[unknown, string]>([
-  ['unknown', 'list takes an object'],
-  [{ stat: 'unknown' }, 'Unknown option "stat". Did you mean state?'],
-  [{ state: 'unresolved' }, 'state must be one of begun, completed'],
-  [{ reference: 17 }, 'reference must be text'],
-  [{ limit: -1 }, 'limit must be a whole number'],
-])('refuses to list %j', async (query, message) => {
-  const journal = memoryJournal();
-  const failure = await catchError(Reflect.apply(journal.list, journal, [query]).next());
-  expect(failure).toBeInstanceOf(ConfigurationError);
-  expect(String(failure)).toContain(message);
-});
