@@ -228,7 +228,7 @@ export interface PruneRule {
   readonly now: number;
   /** The latest payment must have begun before this time. */
   readonly before: number;
-  /** Whether what is owed and planned counts for nothing: the shop has no follow-ups. */
+  /** The shop has no follow-ups: what is owed and planned counts for nothing, nor does what was made and never checked. */
   readonly unfollowed?: boolean | undefined;
 }
 
@@ -236,8 +236,11 @@ export interface PruneRule {
 export function isPrunable(record: LedgerRecord, { now, before, unfollowed = false }: PruneRule): boolean {
   const { payments } = record;
   const isOld = payments.every(({ createdAt }) => notAfter(now, createdAt) < before);
-  const isUnderWay = payments.some((payment) => isOpen(payment, now));
-  if (!isOld || isUnderWay || listAttention(record, now).length > 0) return false;
+  const isIgnored = (payment: Payment | undefined) =>
+    unfollowed && payment?.charge.is === 'made' && seenOf(payment) === undefined;
+  const isUnderWay = payments.some((payment) => isOpen(payment, now) && !isIgnored(payment));
+  const needsPerson = listAttention(record, now).some(({ number }) => !isIgnored(payments[number - 1]));
+  if (!isOld || isUnderWay || needsPerson) return false;
   if (unfollowed) return true;
   return listOwed(record, now).length === 0 && !payments.some((payment) => isFollowed(payment, now));
 }
