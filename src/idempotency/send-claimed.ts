@@ -119,10 +119,10 @@ async function recordOutcome(
   const { reference } = outcome.is === 'made' ? outcome.result : { reference: undefined, ...outcome };
   const notRecorded = () => ({ record: attempt.expect(outcome), isRecorded: false });
   return await new Promise((resolve) => {
-    let isLate = false;
+    let isSaid = false;
     const onLate = () => {
-      if (!isLate) emit('not_recorded', reference);
-      isLate = true;
+      if (!isSaid) emit('not_recorded', reference);
+      isSaid = true;
       resolve(notRecorded());
     };
     const recording = access.calls
