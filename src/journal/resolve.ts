@@ -3,7 +3,7 @@
  * is told.
  */
 
-import { JournalError } from '../errors.ts';
+import { JournalError, quoteKey } from '../errors.ts';
 import { check, type Finding } from '../ledger/check.ts';
 import { isNone, isSending, isUnresolved, ownsReference, referenceOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Payment, Price } from '../ledger/record.ts';
@@ -19,7 +19,7 @@ import {
   resolve,
   takeBack,
 } from '../ledger/resolve.ts';
-import { redactReference } from '../redact.ts';
+import { redactButUuids, redactReference } from '../redact.ts';
 import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';
@@ -56,7 +56,7 @@ export async function resolveKey(
   const valid = validateResolution(resolution, note);
   const named = await findPayment(records, key);
   if (!named?.found.record)
-    throw new JournalError('The journal has no record of this key. Nothing was changed.');
+    throw new JournalError(`The journal has no record of the key ${quoteKey(redactButUuids(key))}.`);
   service?.assertService(named.found.record);
   const resolving = { records, named, record: named.found.record, valid, service };
   const { number, isNew } = await (typeof valid.resolution === 'string'
