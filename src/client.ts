@@ -266,20 +266,21 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
   }
 
   /**
-   * Resolves a key whose outcome is unknown, once a person has found out whether the charge exists. It asks the service
-   * first. A `reference` must exist, with the key's amount and currency, and be recorded under no other key. With
+   * Resolves a payment that needs a person, named by its idempotency key or as `17/1`. It asks the service first. A
+   * `reference` must exist and belong to no other key or order; with another amount, the payment needs a person for that. With
    * `not_charged` the key can charge again, also with other input. If the service named a transaction for the key, that
-   * transaction must not exist.
+   * transaction must not exist. `accepted` takes a payment of another amount, or at an earlier price, as it is. `closed` ends
+   * one that was dealt with outside. An order (`17`) takes a `reference`: that of a transaction that belongs to it.
    *
-   * What a person resolved can be resolved again. What the service itself returned cannot be overruled. Each resolution is
-   * kept for ever, with `by` and `reason`. If the journal fails, read the entry: the resolution might have been recorded.
+   * What a person resolved can be resolved again. What the service itself returned cannot be overruled, nor the payment that
+   * pays an order. Each resolution is kept for ever, with `by` and `reason`. If the journal fails, read the entry: the
+   * resolution might have been recorded.
    *
-   * @returns the entry of the key as it is then.
-   * @throws {JournalError} if the key is not recorded, is in progress (`retryable`), or contradicts the resolution, or if
-   * the reference belongs to another key.
-   * @throws {NotFoundError} if the service has no transaction with this reference.
-   * @throws {TransactionMismatchError} if the transaction has another amount or currency.
-   * @throws {ConfigurationError} if the client has no journal, or an argument is not valid.
+   * @returns the entry of the payment as it is then.
+   * @throws {JournalError} if the key is not recorded, is in progress (`retryable`), was changed since the person looked, or
+   * contradicts the resolution, or if the reference does not exist or belongs to another payment.
+   * @throws {ConfigurationError} if the client has no journal, if the record is that of another service or mode, or if an
+   * argument is not valid.
    *
    * @example
    * ```ts
