@@ -124,7 +124,7 @@ async function recordOutcome(
   const recording = access.calls.track(
     async () => ({ record: await attempt.record(outcome), isRecorded: true }),
     context.operation,
-    context.redactedKey,
+    attempt.facts.name.id,
   );
   const waitFor = (timeout: number, end?: AbortSignal) => withDeadline(timeout, end, () => recording);
   waitFor(REPORT_AFTER).catch(() => emit('not_recorded', reference));
