@@ -9,7 +9,7 @@ import { BEGAN_AT, createOrder } from './records.ts';
 const SECOND = 1_000;
 const DAY = 24 * 60 * 60 * SECOND;
 
-const answered = (status: string): Finding => ({ is: 'answered', status, paid_at: null });
+const answered = (status: string) => ({ is: 'answered', status, paid_at: null }) as const;
 
 /** Checks at each time that the record plans, as long as it plans one. Returns the times since the payment began. */
 function checkWhenDue(start: LedgerRecord, finding: Finding): { times: number[]; record: LedgerRecord } {
@@ -63,7 +63,7 @@ describe('the pace of checks', () => {
     const times = { askedAt: BEGAN_AT, now: BEGAN_AT, random: 0.5 };
     const other = { amount: '2.55', currency: 'GHS' };
     const paid = check(createOrder(), 'TXN-1', { ...answered('success'), other }, times);
-    const findings: Finding[] = [
+    const findings: readonly Finding[] = [
       answered('pending'),
       { is: 'not_found' },
       { is: 'failed' },
@@ -133,7 +133,7 @@ describe('the pace of checks', () => {
     const record = check(notified, 'TXN-1', answered('pending'), { askedAt, now, random: 0.5 });
     expect(record && getDueAt(record, now)).toBe(now);
     const again = check(record, 'TXN-1', answered('pending'), { askedAt: now, now, random: 0.5 });
-    expect(again?.payments[0]?.pace).toEqual({ nextAt: now + 3 * SECOND, slow: 0 });
+    expect(again && getDueAt(again, now)).toBeGreaterThanOrEqual(now + 3 * SECOND);
   });
 
   test('a notification that a check without an answer followed is heeded by the next', () => {
@@ -151,7 +151,7 @@ describe('the pace of checks', () => {
   test('a notification revives a payment that is given up', () => {
     const { record } = checkWhenDue(createOrder(), answered('failed'));
     const now = BEGAN_AT + 30 * DAY;
-    expect(getDueAt(record, now)).not.toBe(now);
+    expect(listDueChecks(record, now)).toEqual([]);
     const revived = notify(record, 'txn-1', now);
     expect(listDueChecks(revived, now)).toEqual(['TXN-1']);
     const checked = check(revived, 'TXN-1', answered('failed'), { askedAt: now, now, random: 0.5 });
