@@ -128,12 +128,15 @@ export async function decide(
 ): Promise<Decided> {
   const { name, owner, ask } = facts;
   const requestedAt = readClocks();
+  let isClaiming = false;
   const deciding = records.change(
     name,
     (before, now) => {
       assertService(before, owner.service);
       const began = now - (performance.now() - since.monotonic);
-      return press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
+      const pressed = press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
+      isClaiming ||= pressed.decision.do === 'send';
+      return pressed;
     },
     { known },
   );
@@ -144,7 +147,11 @@ export async function decide(
     const isAborted = error instanceof CallerAborted;
     if (!isAborted && !(error instanceof JournalError)) throw error;
     // The call ends before this does, and a client that is closed waits for it.
-    const releasing = access.calls.track(() => release(records, facts, deciding), ask.operation, name.id);
+    const releaseClaim = async () => {
+      await deciding.catch((error: unknown) => getLateResult(error)).catch(() => {});
+      if (isClaiming) await release(records, facts);
+    };
+    const releasing = access.calls.track(releaseClaim, ask.operation, name.id);
     if (!isAborted) throw error;
     await withDeadline(ABORT_GRACE, undefined, () => releasing).catch(() => {});
     throw error.reason;
@@ -152,13 +159,10 @@ export async function decide(
 }
 
 /** Records that nothing was sent under a claim, nor will be. A crash before that leaves it unresolved, although there is no charge. */
-async function release(records: Records, facts: AttemptFacts, deciding: Promise<unknown>): Promise<void> {
-  const { name, owner, ask } = facts;
-  try {
-    await deciding.catch((error: unknown) => getLateResult(error));
-    await records.change(name, (before, now) => {
-      const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
-      return { record };
-    });
-  } catch {}
+async function release(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
+  const releasing = records.change(name, (before, now) => {
+    const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
+    return { record };
+  });
+  await releasing.catch(() => {});
 }

@@ -180,6 +180,8 @@ export class Records {
     let after: ListQuery['after'] = null;
     for (;;) {
       const query: ListQuery = { by, after, limit: PAGE_SIZE };
+      // A page does not tell the time. What is read of any record does.
+      if (!this.unread) await this.readText(toStoreKey({ kind: 'order', id: '' }));
       const page: readonly ListedRecord[] = await callStore(this.store, 'listed', async () => {
         if (typeof this.store.list !== 'function') throw missingMethodError('list');
         return [...(await this.store.list(query))];

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
-import { getJournalCore, JOURNAL_CORE, type JournalCore } from '../../src/journal/core.ts';
 import {
   createJournal,
   type Journal,
@@ -13,6 +12,8 @@ import {
   type StoredRecord,
 } from '../../src/journal/index.ts';
 import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { parseLedgerRecord } from '../../src/ledger/record.ts';
+import { parseJson } from '../../src/untrusted.ts';
 
 /** A SQLite file of the test's own. */
 export function sqliteFile() {
@@ -51,25 +52,20 @@ export const kinds: [string, (options?: JournalOptions) => Handles][] = [
   ],
 ];
 
-type Write = Parameters<JournalStore['write']>;
-
 /** Under it no heartbeat writes, and no claim expires, however slow the machine is. */
 export const LONG_LEASE = 600_000;
 
 /** Records in a map that a test can read and break, for journals with this lease. */
 export function sharedStore(lease = LONG_LEASE) {
-  const records = new Map<string, { version: string; text: string; writtenAt: number }>();
-  const writes: { key: string; state: string; text: string }[] = [];
+  const records = new Map<string, StoredRecord>();
+  const writes: { key: string; text: string }[] = [];
   let clock: () => number = Date.now;
   const store: JournalStore = {
-    async read(key): Promise<StoredRecord | null> {
-      const kept = records.get(key);
-      return kept ? { version: kept.version, text: kept.text, age: clock() - kept.writtenAt } : null;
-    },
-    async write(...[key, { expected, version, text }]: Write) {
+    read: async (key) => ({ record: records.get(key) ?? null, now: clock() }),
+    async write(key, { expected, version, text }) {
       if ((records.get(key)?.version ?? null) !== expected) return false;
-      records.set(key, { version, text, writtenAt: clock() });
-      writes.push({ key, state: JSON.parse(text).state, text });
+      records.set(key, { version, text });
+      writes.push({ key, text });
       return true;
     },
   };
@@ -78,7 +74,9 @@ export function sharedStore(lease = LONG_LEASE) {
     records,
     /** Every write that was done, in order. */
     writes,
-    states: (key: string) => writes.filter((write) => write.key === key).map(({ state }) => state),
+    /** What each write has left of the payment of a key. */
+    states: (key: string) =>
+      writes.flatMap(({ key: written, text }) => (written === `key ${key}` ? readState(text) : [])),
     journal: (options?: JournalOptions) => createJournal(store, { lease, ...options }),
     /** The store's own clock from now on. */
     setClock(now: () => number) {
@@ -87,8 +85,17 @@ export function sharedStore(lease = LONG_LEASE) {
   };
 }
 
-/** Creates a journal whose steps, the internal ones too, go through `change` first. A merchant cannot. */
-export function changed<Kind extends Journal>(journal: Kind, change: Partial<Journal & JournalCore>): Kind {
-  const core = { ...getJournalCore(journal), ...change };
-  return Object.defineProperty({ ...journal, ...change }, JOURNAL_CORE, { value: core });
+/** Returns what is known of the charge of a key, in the words of `JournalState`. */
+function readState(text: string): string {
+  const charge = parseLedgerRecord(parseJson(text))?.payments[0]?.charge;
+  switch (charge?.is) {
+    case 'sending':
+      return 'begun';
+    case 'made':
+      return 'completed';
+    case 'none':
+      return charge.why;
+    default:
+      return charge?.is ?? 'unreadable';
+  }
 }
