@@ -77,8 +77,9 @@ Commands
   resolve KEY             record what you found out about a payment. The first
                           payment of the order 17 has the key 17/1
     --reference <TXN-…>   the charge exists. The service is asked first: it must
-                          have it, with the amount and currency of the key
-    --checkout-url <url>  its checkout page, for a key of initialize
+                          have it. For an order, it is added to its payments
+    --checkout-url <url>  its checkout page, if the customer is still to be sent
+                          there
     --not-charged         no charge exists. The key can then charge again.
                           You type the amount to confirm it
     --accepted            you take a payment of another price as it is: it pays
@@ -86,7 +87,7 @@ Commands
                           is never charged again
     --by <who>            who resolves it. It is kept for ever
     --reason <why>        what you found out. It is kept for ever
-  count                   count the orders and keys, and those that need a person
+  count                   count the orders and keys, and what needs a person
   prune                   delete old records that have nothing left to do. Their
                           keys then count as new. You type the date to confirm
     --before <date>       those that were created before this day, in UTC

@@ -110,7 +110,7 @@ function readExports(loaded: unknown, name: string): Config {
     );
   if (!isJournal(journal))
     throw new CommandError(`The journal that ${name} exports is no journal of this package.`, EXPORT_IT);
-  if (readStore(readProperty(access, 'journal')) !== readStore(journal)) {
+  if (readStore(readProperty(readProperty(access, 'client'), 'journal')) !== readStore(journal)) {
     throw new CommandError(
       `The journal that ${name} exports is not the one that its payments use.`,
       'Give the client this journal, new PaymentsClient({ journal }), and export both.',

@@ -7,6 +7,7 @@ import { CommandError, describeCommand, limitTime } from './errors.ts';
 import type { Screen } from './screen.ts';
 import { AFTER_NOT_CHARGED, formatFacts, type NamedEntries, readEntries } from './show.ts';
 import { toJsonLine } from './text.ts';
+import { REASONS } from './words.ts';
 
 /** How long a resolution can take, in milliseconds: it reads and writes the journal, and asks the service with retries. */
 const RESOLVE_TIMEOUT = 3 * 60_000;
@@ -90,7 +91,7 @@ async function confirmNotCharged(entry: JournalEntry, screen: Screen): Promise<v
 }
 
 function describeResolved(entry: JournalEntry, isNew: boolean, { show, out }: Screen): string[] {
-  const { key, reference = '', amount, currency, resolutions } = entry;
+  const { key, reference = '', amount, currency, resolutions, attention } = entry;
   const state: string = entry.state;
   if (!isNew) return [`${show(key)} is resolved so already. Nothing was changed.`];
   const done = `${out.style('green', 'Resolved:')} ${show(key)}`;
@@ -101,8 +102,7 @@ function describeResolved(entry: JournalEntry, isNew: boolean, { show, out }: Sc
     return [
       `${done} is accepted as it is: ${show(`${reference}, ${amount} ${currency}`)}. It counts as paid.`,
     ];
-  return [
-    `${done} is ${show(`${reference}, ${amount} ${currency}`)}.`,
-    'To learn whether it is paid, verify the reference, or let a follow-up do it.',
-  ];
+  const found = `${done} is ${show(`${reference}, ${amount} ${currency}`)}.`;
+  if (attention) return [found, `It still needs a person: ${REASONS[attention]}.`];
+  return [found, 'To learn whether it is paid, verify the reference, or let a follow-up do it.'];
 }

@@ -129,9 +129,9 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
       commandEnv,
     );
     expect(first).toMatchObject({ code: 0, err: '' });
-    expect(second).toMatchObject({ code: 1, err: expect.stringContaining('cannot pay for two orders') });
+    expect(second).toMatchObject({ code: 1, err: expect.stringContaining('cannot pay for two') });
     expect(left?.code).toBe(3);
-    expect(JSON.parse(left?.out ?? '')).toMatchObject({ completed: 1, unknown: 1 });
+    expect(JSON.parse(left?.out ?? '')).toEqual({ records: 2, attention: 1 });
 
     expect([list, second].filter((end) => JSON.stringify(end).includes(API_KEY))).toEqual([]);
     // The prompts of the killed process were the only charges.
