@@ -4,6 +4,7 @@ import { type Transaction, transactionSchema } from '../api/transaction.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { PermissionError } from '../errors.ts';
 import type { FollowUpEvent } from '../events.ts';
+import { type Checked, checkReference, recordChecks } from '../idempotency/check.ts';
 import { Hold } from '../journal/hold.ts';
 import { namePayment, type RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
@@ -16,7 +17,6 @@ import { tell, tellLater } from '../ledger/tell.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
 import { readClocks } from '../timing.ts';
-import { type Checked, checkReference, recordChecks } from './check.ts';
 
 /** What a handler is called about. */
 export interface HandlerCall extends OwedCall {

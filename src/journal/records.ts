@@ -83,10 +83,10 @@ export class Records {
     this.lease = lease;
   }
 
-  /** The time by the store's own clock: what the last read returned, and the time since. It is never behind the store. */
+  /** The time by the store's own clock, in whole milliseconds: what the last read returned, and the time since. It is never behind the store. */
   get now(): number {
     const { now, at } = this.#clock ?? { now: 0, at: readClocks() };
-    return now + performance.now() - at.monotonic;
+    return Math.ceil(now + performance.now() - at.monotonic);
   }
 
   /** What a first change can begin with, without a read: that there is no record. `undefined` if the time is not known. */

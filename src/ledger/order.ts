@@ -228,16 +228,16 @@ export interface PruneRule {
   readonly now: number;
   /** The latest payment must have begun before this time. */
   readonly before: number;
-  /** The shop has no follow-ups: what is owed and planned counts for nothing, nor does what was made and never checked. */
+  /** The shop has no follow-ups: what is owed and planned counts for nothing, nor does a charge of a key that was never checked. */
   readonly unfollowed?: boolean | undefined;
 }
 
 /** Whether nothing of a record is left to do, so that it can be deleted. */
 export function isPrunable(record: LedgerRecord, { now, before, unfollowed = false }: PruneRule): boolean {
-  const { payments } = record;
+  const { kind, payments } = record;
   const isOld = payments.every(({ createdAt }) => notAfter(now, createdAt) < before);
   const isIgnored = (payment: Payment | undefined) =>
-    unfollowed && payment?.charge.is === 'made' && seenOf(payment) === undefined;
+    unfollowed && kind === 'key' && payment?.charge.is === 'made' && seenOf(payment) === undefined;
   const isUnderWay = payments.some((payment) => isOpen(payment, now) && !isIgnored(payment));
   const needsPerson = listAttention(record, now).some(({ number }) => !isIgnored(payments[number - 1]));
   if (!isOld || isUnderWay || needsPerson) return false;

@@ -12,8 +12,8 @@ import {
   isPaymentsError,
   JournalError,
 } from '../errors.ts';
-import { type Checked, checkReference, recordChecks } from '../follow-ups/check.ts';
 import { prepareCall } from '../http/call.ts';
+import { type Checked, checkReference, recordChecks } from '../idempotency/check.ts';
 import {
   assertService,
   type CreateRequest,
@@ -248,13 +248,13 @@ async function checkAll<Input, Request extends CreateRequest, Result>(
   return { found: undefined, status: isJoined ? status : addError(status, failed.error, true) };
 }
 
-/** Delays between two reads while another press opens a page, in milliseconds. */
+/** Delays between two reads while another press sends, in milliseconds. */
 const MIN_READ_DELAY = 25;
 const MAX_READ_DELAY = 500;
 
 /**
- * What was asked for is under way. If it is a page that another press is opening, its address is waited for, so that both presses
- * return it, but not for longer than a request can take.
+ * What was asked for is under way. If another press is just sending it, its result is waited for, so that both presses return it,
+ * but not for longer than a request can take.
  */
 async function join<Input, Request extends CreateRequest, Result>(
   { context, keyed: { name, call } }: Press<Input, Request, Result>,
@@ -262,13 +262,13 @@ async function join<Input, Request extends CreateRequest, Result>(
   number: number,
 ): Promise<OrderStatus> {
   const { records, access } = context;
-  const isOpening = ({ record }: Found) => {
+  const isBeingSent = ({ record }: Found) => {
     const payment = record?.payments[number - 1];
-    return payment?.operation === 'initialize' && isSending(payment, records.now);
+    return payment !== undefined && isSending(payment, records.now);
   };
   const startedAt = readClocks();
   let found = joined;
-  for (let delay = MIN_READ_DELAY; isOpening(found); delay = Math.min(1.5 * delay, MAX_READ_DELAY)) {
+  for (let delay = MIN_READ_DELAY; isBeingSent(found); delay = Math.min(1.5 * delay, MAX_READ_DELAY)) {
     if (elapsedSince(startedAt) > access.client.timeout || access.closing.aborted) break;
     await sleep(delay, call.signal);
     found = await waitForJournal(() => records.read(name), { end: call.signal });
