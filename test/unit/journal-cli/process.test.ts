@@ -216,12 +216,12 @@ describe('a step that hangs ends the command', () => {
   ])('if it is the journal: %j', async (args, seconds) => {
     const { code, out, err } = await runWhileHanging(args, async (hangNow) => {
       const { payments, journal } = await startShop();
-      const list = async function* () {
+      const listAttention = async function* () {
         yield await hangNow();
       };
       return {
         payments,
-        journal: Object.assign(journal, { read: hangNow, count: hangNow, list }),
+        journal: Object.assign(journal, { read: hangNow, count: hangNow, listAttention }),
         close: hang,
       };
     });
