@@ -23,6 +23,7 @@ import { redactReference } from '../redact.ts';
 import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';
+import type { RecordName } from './names.ts';
 import type { Found, Records } from './records.ts';
 import { claimReference, findOwner, releaseReferences } from './references.ts';
 import {
@@ -272,7 +273,7 @@ async function nameTransaction(
   );
   const payments = confirmed.found.record?.payments ?? [];
   const index = payments.findIndex((item) => item.charge.is === 'made' && ownsReference(item, reference));
-  if (!isClaimed || index < 0) throw otherOwnerError(reference);
+  if (!isClaimed || index < 0) throw otherOwnerError(reference, await findOwner(records, reference));
   return { number: index + 1, isNew: true };
 }
 
@@ -319,8 +320,9 @@ function unfitError(
   return new JournalError(`"${decision}" does not fit this payment. Nothing was changed. ${advice}`);
 }
 
-function otherOwnerError(reference: string): JournalError {
+function otherOwnerError(reference: string, owner: RecordName | undefined): JournalError {
+  const whose = owner ? `the ${owner.kind} ${quoteKey(redactReference(owner.id))}` : 'another payment';
   return new JournalError(
-    `${redactReference(reference)} belongs to another payment: one transaction cannot pay for two. Nothing was changed.`,
+    `${redactReference(reference)} belongs to ${whose}: one transaction cannot pay for two. Nothing was changed.`,
   );
 }
