@@ -119,8 +119,10 @@ async function recordOutcome(
   const { reference } = outcome.is === 'made' ? outcome.result : { reference: undefined, ...outcome };
   const notRecorded = () => ({ record: attempt.expect(outcome), isRecorded: false });
   return await new Promise((resolve) => {
+    let isTold = false;
     const onLate = () => {
-      emit('not_recorded', reference);
+      if (!isTold) emit('not_recorded', reference);
+      isTold = true;
       resolve(notRecorded());
     };
     const recording = access.calls
