@@ -24,7 +24,7 @@ import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';
 import type { Found, Records } from './records.ts';
-import { claimReference, findOwner } from './references.ts';
+import { claimReference } from './references.ts';
 import {
   type Resolution,
   type ResolutionNote,
@@ -90,7 +90,7 @@ async function decidePayment(resolving: Resolving, decision: PlainDecision): Pro
   const ready = await makeDecidable(resolving, before, number, (now) =>
     listFitting(before, number, now).includes(decision),
   );
-  const isConfirmed = finding?.is === 'answered' && (await isOwnReference(resolving, reference));
+  const isConfirmed = finding?.is === 'answered' && (await isOwnReference(resolving, payment, reference));
   await write(
     resolving,
     ready,
@@ -101,14 +101,15 @@ async function decidePayment(resolving: Resolving, decision: PlainDecision): Pro
   return number;
 }
 
-/** Another order might have it: then it is no proof that this payment was charged. */
+/** Another payment might have it: then it is no proof that this one was charged. Nobody has it if its process died before the claim. */
 async function isOwnReference(
-  { records, named }: Resolving,
+  { records, named, record }: Resolving,
+  payment: Payment,
   reference: string | undefined,
 ): Promise<boolean> {
   if (reference === undefined) return false;
-  const owner = await findOwner(records, reference);
-  return owner?.kind === named.name.kind && owner.id === named.name.id;
+  const isOthers = record.payments.some((item) => item !== payment && ownsReference(item, reference));
+  return !isOthers && (await claimReference(records, named.name, reference));
 }
 
 const isDecided = ({ charge, accepted }: Payment, decision: PlainDecision) =>

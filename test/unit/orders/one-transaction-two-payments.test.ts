@@ -11,7 +11,8 @@ beforeEach(() => fakeClocks());
 const transaction = { reference: 'TXN-1', amount: '10.00' };
 
 async function answer(request: Request): Promise<Response> {
-  if (request.method === 'GET') return Response.json(successBodies.verify({ ...transaction, status: 'success' }));
+  if (request.method === 'GET')
+    return Response.json(successBodies.verify({ ...transaction, status: 'success' }));
   const { amount } = await request.json();
   if (amount === 10) await new Promise((resolve) => setTimeout(resolve, SECOND));
   return Response.json(successBodies.chargeMobileMoney(transaction));
