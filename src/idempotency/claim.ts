@@ -1,6 +1,6 @@
 /** A press of "Pay", or a call with a key: the rules decide by the record what is sent, and claim it in the same write. */
 
-import { type CreateOperation, DEFAULT_CURRENCY } from '../api/operations.ts';
+import { type CreateOperation, DEFAULT_CURRENCY, type OperationName } from '../api/operations.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { resolveApiKey } from '../http/attempt.ts';
@@ -49,7 +49,7 @@ export interface Origin {
 export async function resolveOrigin(
   { client }: ClientAccess,
   call: { readonly signal: AbortSignal | undefined; readonly timeout: number },
-  operation: 'verify' | 'initialize' | 'chargeMobileMoney' = 'verify',
+  operation: OperationName = 'verify',
 ): Promise<Origin> {
   const apiKey = await resolveApiKey(client, operation, call);
   const mode = detectMode(apiKey);
@@ -57,11 +57,16 @@ export async function resolveOrigin(
 }
 
 /** @throws {ConfigurationError} if a record belongs to another service or mode */
-export function assertService(record: LedgerRecord | null, service: string): void {
+export function assertService(
+  record: LedgerRecord | null,
+  service: string,
+  operation: OperationName = 'verify',
+): void {
   if (record === null || record.service === service) return;
   throw new ConfigurationError(
     'The journal has this order or key of another base URL or mode (test or live) than this client. Nothing was read, sent ' +
       'or changed. Use the client that made it.',
+    { operation },
   );
 }
 
@@ -127,13 +132,17 @@ export async function decide(
   known: Found | undefined,
 ): Promise<Decided> {
   const { name, owner, ask } = facts;
+  if (signal?.aborted) throw signal.reason;
   const requestedAt = readClocks();
+  let isClaiming = false;
   const deciding = records.change(
     name,
     (before, now) => {
-      assertService(before, owner.service);
+      assertService(before, owner.service, ask.operation);
       const began = now - (performance.now() - since.monotonic);
-      return press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
+      const pressed = press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
+      isClaiming ||= pressed.decision.do === 'send';
+      return pressed;
     },
     { known },
   );
@@ -144,7 +153,11 @@ export async function decide(
     const isAborted = error instanceof CallerAborted;
     if (!isAborted && !(error instanceof JournalError)) throw error;
     // The call ends before this does, and a client that is closed waits for it.
-    const releasing = access.calls.track(() => release(records, facts, deciding), ask.operation, name.id);
+    const releaseClaim = async () => {
+      await deciding.catch((error: unknown) => getLateResult(error)).catch(() => {});
+      if (isClaiming) await release(records, facts);
+    };
+    const releasing = access.calls.track(releaseClaim, ask.operation, name.id);
     if (!isAborted) throw error;
     await withDeadline(ABORT_GRACE, undefined, () => releasing).catch(() => {});
     throw error.reason;
@@ -152,6 +165,7 @@ export async function decide(
 }
 
 /** Records that nothing was sent under a claim, nor will be. A crash before that leaves it unresolved, although there is no charge. */
+<<<<<<< HEAD
 async function release(records: Records, facts: AttemptFacts, deciding: Promise<unknown>): Promise<void> {
   const { name, owner, ask } = facts;
   const write = () =>
@@ -162,4 +176,12 @@ async function release(records: Records, facts: AttemptFacts, deciding: Promise<
   // A claim can be written although the journal said that it failed.
   await deciding.catch((error: unknown) => getLateResult(error)).catch(() => {});
   await keepTrying(write).catch(() => {});
+=======
+async function release(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
+  const releasing = records.change(name, (before, now) => {
+    const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
+    return { record };
+  });
+  await releasing.catch(() => {});
+>>>>>>> heart
 }

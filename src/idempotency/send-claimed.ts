@@ -10,14 +10,15 @@ import {
 } from '../errors.ts';
 import type { JournalEvent } from '../events.ts';
 import { Attempt, type AttemptFacts, type RequestOutcome } from '../journal/attempt.ts';
+import { JOURNAL_TIMEOUT } from '../journal/call-store.ts';
 import type { Records } from '../journal/records.ts';
-import type { LedgerRecord, RecordedError, RecordedResult } from '../ledger/record.ts';
+import type { LedgerRecord, RecordedError } from '../ledger/record.ts';
 import { detectMode } from '../normalize-options.ts';
-import type { Redact } from '../redact.ts';
 import { CallerAborted, withDeadline } from '../timing.ts';
 import { orUndefined, stringField } from '../untrusted.ts';
 import type { CreateRequest, Decided, KeyedCall, Origin } from './claim.ts';
 import { type KeyContext, leaseExpiredError, modeChangedError, notSentError } from './key-errors.ts';
+import { toStoredResult, toStoredStatus } from './stored-result.ts';
 
 /** A payment that this process has claimed. */
 export interface Claim {
@@ -98,12 +99,17 @@ export async function sendClaimed<Input, Request extends CreateRequest, Result e
   }
   // The service made the charge. Whatever fails from here on, the caller gets its result, and it is recorded.
   const { result, redact } = response;
-  const stored = orUndefined(() => toStoredResult(keyed, result, redact)) ?? { reference: result.reference };
+  const stored = orUndefined(() => toStoredResult(keyed.operation.name, result, redact)) ?? {
+    reference: result.reference,
+  };
   return { ...(await record({ is: 'made', result: stored })), result };
 }
 
 /** How long the journal is waited for after the caller's abort, if nothing was sent, in milliseconds. */
 const ABORT_GRACE = 1_000;
+
+/** After this time, an outcome that is not recorded yet is reported, in milliseconds: the process might not live until it is. */
+const REPORT_AFTER = 5_000;
 
 /** Waits for the record of an outcome, but not for a journal that takes nothing: that goes on, and `close` waits for it. */
 async function recordOutcome(
@@ -115,27 +121,23 @@ async function recordOutcome(
 ): Promise<{ record: LedgerRecord | null; isRecorded: boolean }> {
   const emit = createEmit(access, context);
   const { reference } = outcome.is === 'made' ? outcome.result : { reference: undefined, ...outcome };
-  const notRecorded = () => ({ record: attempt.expect(outcome), isRecorded: false });
-  return await new Promise((resolve) => {
-    const onLate = () => {
-      emit('not_recorded', reference);
-      resolve(notRecorded());
-    };
-    const recording = access.calls
-      .track(() => attempt.record(outcome, onLate), context.operation, context.redactedKey)
-      .then(
-        (record) => resolve({ record, isRecorded: true }),
-        () => onLate(),
-      );
-    if (outcome.is !== 'none' || !signal) return;
-    const waitAfterAbort = async () => {
-      await withDeadline(ABORT_GRACE, undefined, () => recording).catch(() => {});
-      resolve(notRecorded());
-    };
-    withDeadline(2 ** 31 - 1, signal, () => recording).catch((error: unknown) => {
-      if (error instanceof CallerAborted) void waitAfterAbort();
-    });
-  });
+  const recording = access.calls.track(
+    async () => ({ record: await attempt.record(outcome), isRecorded: true }),
+    context.operation,
+    attempt.facts.name.id,
+  );
+  const waitFor = (timeout: number, end?: AbortSignal) => withDeadline(timeout, end, () => recording);
+  waitFor(REPORT_AFTER).catch(() => emit('not_recorded', reference));
+  try {
+    return await waitFor(JOURNAL_TIMEOUT, outcome.is === 'none' ? signal : undefined).catch(
+      (error: unknown) => {
+        if (error instanceof CallerAborted) return waitFor(ABORT_GRACE);
+        throw error;
+      },
+    );
+  } catch {
+    return { record: attempt.expect(outcome), isRecorded: false };
+  }
 }
 
 /** Only a proof that no charge exists lets the payment be charged again. */
@@ -169,49 +171,4 @@ function toRecordedError(error: PaymentsError): RecordedError {
   const { cause } = error;
   const reason = error instanceof OutcomeUnknownError && cause instanceof PaymentsError ? cause : error;
   return { code: reason.code, status: reason instanceof APIError ? reason.status : null };
-}
-
-/**
- * Returns what a replay needs of a result. Only the documented fields are stored: any other could hold a customer's name or
- * address. The message is left out, because it announces a prompt that a replay does not send.
- */
-function toStoredResult<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  { operation }: KeyedCall<Input, Request, Result>,
-  result: Result,
-  redact: () => Redact,
-): RecordedResult {
-  const { reference, amount, currency } = result;
-  const fields = operation.name === 'initialize' ? pickPage(result, redact) : pickStatus(result, redact);
-  return { reference, amount, currency, ...fields };
-}
-
-/** Returns the status, and the time of a payment. */
-function pickStatus(result: object, redact: () => Redact): object {
-  const status = stringField(result, 'raw_status') ?? stringField(result, 'status');
-  const paidAt = stringField(result, 'paid_at');
-  return {
-    ...(status === undefined ? {} : { status: toStoredStatus(status, redact) }),
-    ...(paidAt !== undefined && STORABLE_TIME.test(paidAt) ? { paid_at: paidAt } : {}),
-  };
-}
-
-/** Only what has the form of a status is stored. Any other text could hold a customer's name, and what is redacted a phone number. */
-export function toStoredStatus(status: string, redact?: () => Redact): string {
-  const isWord = /^[\w-]{1,40}$/.test(status);
-  return isWord && (!redact || redact()(status) === status) ? status : 'unrecognised';
-}
-
-const STORABLE_TIME = /^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)$/;
-
-/** How long an address of a checkout page is stored, in characters: all of it is searched for what must not be stored. */
-const MAX_STORED_CHARS = 16 * 1024;
-
-/**
- * Returns the address of a checkout page, unless it holds the customer's own email or an API key. It must not be stored
- * then, and would not open the page without them. Another email (`/@shop`, a help desk) is part of the address.
- */
-function pickPage(result: object, redact: () => Redact): object {
-  const address = stringField(result, 'checkout_url');
-  if (address === undefined || address.length > MAX_STORED_CHARS) return {};
-  return redact().own(address) === address ? { checkout_url: address } : {};
 }

@@ -42,8 +42,11 @@ export interface OrderShop {
 
 interface ShopOptions {
   store?: JournalStore;
-  /** Runs before the service handles a request. What it returns is the response; what it throws breaks the connection. */
-  intercept?: (request: Request) => Promise<Response | undefined>;
+  /**
+   * Runs before the service handles a request, unless it calls `handle` itself. What it returns is the response; what it throws
+   * breaks the connection.
+   */
+  intercept?: (request: Request, handle: () => Promise<Response>) => Promise<Response | undefined>;
 }
 
 export const momo = charge;
@@ -65,7 +68,8 @@ export function openOrderShop({ store = memoryStore(), intercept }: ShopOptions 
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init);
     requests.push(`${request.method} ${request.url.slice(request.url.lastIndexOf('/') + 1)}`);
-    const response = (await intercept?.(request)) ?? (await service.handle(request));
+    const handle = () => service.handle(request);
+    const response = (await intercept?.(request, handle)) ?? (await handle());
     if (response.type === 'error') throw createResetError();
     return response;
   };

@@ -6,6 +6,7 @@ import { SECOND } from '../helpers/fake-clock.ts';
 import { momo, type OrderProcess, type OrderShop, openOrderShop } from '../helpers/order-shop.ts';
 import { note } from '../helpers/resolution-note.ts';
 import { chooseSize } from '../helpers/sized.ts';
+import { wrapStore } from '../helpers/wrapped-store.ts';
 
 beforeEach(() => {
   // Only the date: the order in which everything else happens is the scheduler's.
@@ -28,19 +29,12 @@ type Beginning = (typeof beginnings)[number];
 
 /** Lets the scheduler decide when each step of the store happens. */
 function schedule(store: JournalStore, scheduler: fc.Scheduler): JournalStore {
-  const step = async <T>(work: () => Promise<T>): Promise<T> => {
+  return wrapStore(store, async (_, run) => {
     await scheduler.schedule(Promise.resolve());
-    const result = await work();
+    const result = await run();
     await scheduler.schedule(Promise.resolve());
     return result;
-  };
-  return {
-    read: (key) => step(() => store.read(key)),
-    write: (key, change) => step(() => store.write(key, change)),
-    list: (query) => step(async () => store.list?.(query) ?? []),
-    claimDue: (claim) => step(async () => store.claimDue?.(claim) ?? []),
-    countDue: (query) => step(async () => store.countDue?.(query) ?? { due: 0, nextIn: null }),
-  };
+  });
 }
 
 /** Brings the first payment to where it is before the presses, and returns its reference. */

@@ -1,8 +1,10 @@
 import { beforeEach, expect, test, vi } from 'vitest';
+import { memoryStore } from '../../../src/journal/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
 import { momo, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
+import { wrapStore } from '../../helpers/wrapped-store.ts';
 
 beforeEach(() => {
   fakeClocks();
@@ -56,13 +58,7 @@ test('tells of a second success as paid_twice, and names the first one as the pa
   await finish(orders.sweep());
   expect(shop.paid).toMatchObject([{ payment: { key: '17/2' } }]);
   expect(shop.attentions.filter(({ reason }) => reason !== 'overdue')).toMatchObject([
-    {
-      order: '17',
-      key: '17/1',
-      reason: 'paid_twice',
-      reference: first,
-      payment: { number: 1, superseded: true },
-    },
+    { order: '17', key: '17/1', reason: 'paid_twice', reference: first, payment: { number: 1 } },
   ]);
   expect(await finish(orders.read('17'))).toMatchObject({ state: 'paid', payment: { key: '17/2' } });
 });
@@ -83,7 +79,7 @@ test.each([
   expect(shop.attentions).toMatchObject([{ key: '17/1', reason: 'price_changed' }]);
   const review = { state: 'in_review', reason: 'price_changed', payment: { key: '17/1' } };
   expect(await finish(orders.read('17'))).toMatchObject(review);
-  expect(await finish(orders.charge('17', momo))).toMatchObject(review);
+  expect(await finish(orders.charge('17', input))).toMatchObject(review);
   await finish(orders.payments.resolve('17/1', 'closed', { by: 'ama', reason: 'paid back' }));
   expect(await finish(orders.read('17'))).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
 });
@@ -173,14 +169,29 @@ test('rejects a wait with the reason of its signal', async () => {
   await expect(finish(wait)).rejects.toBe('enough');
 });
 
-test('reads an order of one payment with two reads of the store', async () => {
-  const shop = openOrderShop();
+test('takes 4 steps of the store to charge, and 1 to read or to join', async () => {
+  const steps: string[] = [];
+  const store = wrapStore(memoryStore(), ({ method, key }, run) => {
+    steps.push(`${method} ${key}`);
+    return run();
+  });
+  const shop = openOrderShop({ store });
   const orders = shop.start();
-  await finish(orders.charge('17', momo));
-  const read = vi.spyOn(shop.store, 'read');
-  const status = await finish(orders.read('17'));
-  expect(status.state).toBe('processing');
-  expect(read.mock.calls.length).toBeLessThanOrEqual(2);
+  const { payments } = await finish(orders.charge('17', momo));
+  const reference = `reference ${payments[0]?.reference?.toLowerCase()}`;
+  expect(steps.splice(0)).toEqual([
+    'read order 17',
+    'write order 17',
+    `write ${reference}`,
+    'write order 17',
+  ]);
+  expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'processing' });
+  expect(steps.splice(0)).toEqual(['read order 17']);
+  await pass(2 * SECOND);
+  expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'processing' });
+  expect(steps.splice(0)).toEqual(['read order 17', 'write order 17']);
+  expect(await finish(orders.read('17'))).toMatchObject({ state: 'processing' });
+  expect(steps).toEqual(['read order 17']);
 });
 
 test('makes a payment due that a webhook names, whatever the form of its body', async () => {

@@ -6,15 +6,12 @@ import {
   InvalidRequestError,
   type PaymentsClientOptions,
   ServerError,
-  TransactionMismatchError,
 } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
-import { type JournalStore, memoryStore } from '../../../src/journal/index.ts';
-import { writeOrderRecord } from '../../../src/journal/order-record.ts';
-import { SECOND } from '../../helpers/fake-clock.ts';
+import { type LedgerRecord, parseLedgerRecord } from '../../../src/ledger/record.ts';
+import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
-import { momo, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
+import { momo, type OrderShop, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
 import { catchError } from '../../helpers/service.ts';
 
 beforeEach(() => {
@@ -59,7 +56,8 @@ test('returns the checkout page of a payment under way to each press', async () 
     checkout_url: expect.stringContaining('https://'),
   });
   await pass(2 * SECOND);
-  expect(await finish(checkout('17', page))).toEqual(first);
+  const { key, checkout_url } = first.payment;
+  expect(await finish(checkout('17', page))).toMatchObject({ payment: { key, checkout_url } });
   expect(postsOf(shop)).toHaveLength(1);
 });
 
@@ -207,13 +205,14 @@ test('begins no payment if an earlier one was paid with another amount', async (
   shop.service.fault('verify', { kind: 'wrongAmount', amount: '20.00' });
   await pass(2 * SECOND);
   expect(await finish(orders.charge('17', momo))).toMatchObject({
-    state: 'unpaid',
-    error: expect.any(TransactionMismatchError),
+    state: 'in_review',
+    reason: 'mismatch',
+    payment: { key: '17/1', attention: 'mismatch' },
   });
   expect(postsOf(shop)).toHaveLength(1);
 });
 
-test('sees that a superseded payment, which was gone, is paid', async () => {
+test('needs a person for a payment that is gone, until a check finds it paid', async () => {
   let gone = '';
   const intercept = async ({ url }: Request) =>
     gone !== '' && url.endsWith(gone) ? new Response('not found', { status: 404 }) : undefined;
@@ -233,6 +232,13 @@ test('sees that a superseded payment, which was gone, is paid', async () => {
   shop.service.approve(reference);
   shop.service.decline(second.payments[1]?.reference ?? '');
   await pass(2 * SECOND);
+  expect(await finish(orders.charge('17', otherNumber))).toMatchObject({
+    state: 'in_review',
+    reason: 'gone',
+    payment: { key: '17/1' },
+  });
+  await pass(66 * MINUTE);
+  await finish(orders.sweep());
   expect(await finish(orders.charge('17', otherNumber))).toMatchObject({
     state: 'paid',
     payment: { key: '17/1' },
@@ -260,79 +266,6 @@ test('checks the ten latest payments before the next one', async () => {
   expect(shop.requests.toSorted()).toEqual(checks);
 });
 
-test('does not say that nothing was sent if the journal fails after the request', async () => {
-  const records = memoryStore();
-  let isDown = false;
-  const read: JournalStore['read'] = async (key) => {
-    if (isDown) throw new Error('the database is away');
-    return await records.read(key);
-  };
-  const intercept = async () => {
-    isDown = true;
-    return undefined;
-  };
-  const shop = openOrderShop({ store: { ...records, read }, intercept });
-  const { charge, read: readOrder } = shop.start();
-  await expect(finish(charge('17', momo))).rejects.toMatchObject({
-    code: 'journal_error',
-    outcome: 'unknown',
-  });
-  isDown = false;
-  expect(await finish(readOrder('17'))).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
-});
-
-test.each([
-  ['began the next payment', { latest: 2 }, { state: 'processing', payment: { key: '17/2' } }, 1],
-  ['saw the order paid', { paidBy: 1 }, { state: 'paid' }, 0],
-  ['saw another price paid', { priceChanged: [1] }, { state: 'in_review', reason: 'price_changed' }, 0],
-])('sends nothing under its key if another press %s', async (_, recorded, expected, posts) => {
-  const records = memoryStore();
-  let hasGoneOn = false;
-  const write: JournalStore['write'] = async (key, change) => {
-    const isWritten = await records.write(key, change);
-    if (key === '17/1' && !hasGoneOn) {
-      hasGoneOn = true;
-      const record = { format: 1 as const, latest: 1, superseded: [], priceChanged: [], ...recorded };
-      await writeOrderRecord(records, { id: '17', version: null }, record);
-    }
-    return isWritten;
-  };
-  const shop = openOrderShop({ store: { ...records, write } });
-  const { charge, journal } = shop.start();
-  expect(await finish(charge('17', momo))).toMatchObject(expected);
-  expect(await finish(journal.read('17/1'))).toMatchObject({ state: 'not_sent' });
-  expect(postsOf(shop)).toHaveLength(posts);
-});
-
-test('checks an earlier payment again if its own check is older than a second', async () => {
-  const records = memoryStore();
-  let reference = '';
-  let isHeldUp = false;
-  const write: JournalStore['write'] = async (key, change) => {
-    if (key === '17/2' && !isHeldUp) {
-      isHeldUp = true;
-      await new Promise((resolve) => setTimeout(resolve, 2 * SECOND));
-      shop.service.approve(reference);
-      const expected = (await records.read('\torder 17'))?.version ?? null;
-      const text = JSON.stringify({ format: 1, latest: 3, superseded: [], priceChanged: [] });
-      const change = { expected, version: 'another press', text, mustCommit: true, index: null, dueIn: null };
-      expect(await records.write('\torder 17', change)).toBe(true);
-    }
-    return await records.write(key, change);
-  };
-  const shop = openOrderShop({ store: { ...records, write } });
-  const { checkout, charge, wait } = shop.start();
-  reference = (await finish(checkout('17', page))).payments[0]?.reference ?? '';
-  shop.service.abandon(reference);
-  await pass(2 * SECOND);
-  expect(await finish(wait('17'))).toMatchObject({ state: 'unpaid' });
-  await pass(2 * SECOND);
-  shop.requests.length = 0;
-  expect(await finish(charge('17', momo))).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
-  expect(isHeldUp).toBe(true);
-  expect(shop.requests).toEqual([`GET ${reference}`, `GET ${reference}`]);
-});
-
 test('sends a refused payment once for two presses at once', async () => {
   const shop = openOrderShop();
   const [one, other] = [shop.start(), shop.start()];
@@ -342,36 +275,55 @@ test('sends a refused payment once for two presses at once', async () => {
   expect(postsOf(shop)).toHaveLength(1);
 });
 
+/** Returns the record of an order as the store has it. */
+async function readRecord({ store }: OrderShop, order: string): Promise<LedgerRecord> {
+  const { record } = await store.read(`order ${order}`);
+  const parsed = parseLedgerRecord(JSON.parse(record?.text ?? 'null'));
+  if (!parsed) throw new Error(`there is no record of ${order}`);
+  return parsed;
+}
+
 test('records too short a digest of the number to reveal it', async () => {
   const shop = openOrderShop();
   const { charge } = shop.start();
-  const digests: unknown[] = [];
-  for (const id of ['17', '18']) {
-    await finish(charge(id, momo));
-    const stored = await shop.store.read(`${id}/1`);
-    const { order } = JSON.parse(stored?.text ?? '{}');
-    expect(order).toEqual({ id, number: 1, phone: expect.stringMatching(/^[\da-f]{5}$/) });
-    digests.push(order.phone);
-  }
+  for (const id of ['17', '18']) await finish(charge(id, momo));
+  const [one, other] = [await readRecord(shop, '17'), await readRecord(shop, '18')];
+  expect(one.payments[0]?.phone).toMatch(/^[\da-f]{5}$/);
   // The order is the salt.
-  expect(digests[0]).not.toBe(digests[1]);
+  expect(other.payments[0]?.phone).not.toBe(one.payments[0]?.phone);
 });
 
-test('says that an order has no other payment after 200', async () => {
+test('begins no payment after 50, but uses the last one again', async () => {
   const shop = openOrderShop();
-  const { charge, journal } = shop.start();
-  const { store } = getJournalCore(journal);
-  const record = { format: 1 as const, latest: 200, superseded: [], priceChanged: [] };
-  await writeOrderRecord(store, { id: '17', version: null }, record);
+  const { charge, read } = shop.start();
+  await finish(charge('17', momo));
+  const record = await readRecord(shop, '17');
+  const [first] = record.payments;
+  const { record: stored } = await shop.store.read('order 17');
+  const none = { is: 'none', why: 'not_sent' } as const;
+  const payments = Array.from({ length: 50 }, (_, at) => ({
+    ...first,
+    attempt: `attempt ${at}`,
+    charge: none,
+  }));
+  await shop.store.write('order 17', {
+    expected: stored?.version ?? null,
+    version: 'fifty',
+    text: JSON.stringify({ ...record, payments }),
+    mustCommit: true,
+    index: null,
+  });
+  expect(await finish(read('17'))).toMatchObject({ state: 'unpaid', canPay: true });
   const last = await finish(charge('17', momo));
-  expect(last).toMatchObject({ payment: { key: '17/200' } });
-  shop.service.decline(last.payments[0]?.reference ?? '');
+  expect(last).toMatchObject({ state: 'processing', payment: { key: '17/50' } });
+  shop.service.decline(last.payments.at(-1)?.reference ?? '');
   await pass(2 * SECOND);
   expect(await finish(charge('17', momo))).toMatchObject({
     state: 'unpaid',
+    canPay: false,
     error: expect.any(ConfigurationError),
   });
-  expect(postsOf(shop)).toHaveLength(1);
+  expect(postsOf(shop)).toHaveLength(2);
 });
 
 test('uses the same payment again after the service refused it, with other input too', async () => {
@@ -491,16 +443,18 @@ test('keeps the orders a and a/1 apart', async () => {
   expect(await finish(read('a/1'))).toMatchObject({ payments: [{ key: 'a/1/1' }] });
 });
 
-test('refuses an order whose first payment is a plain key', async () => {
+test('tells an order from a key of the same name', async () => {
   const shop = openOrderShop();
   const orders = shop.start();
-  await finish(orders.payments.chargeMobileMoney(momo, { idempotencyKey: '17/1' }));
-  const call = finish(orders.charge('17', momo));
-  await expect(call).rejects.toMatchObject({
-    code: 'configuration_error',
-    message: expect.stringContaining('"17/1"'),
+  const plain = await finish(orders.payments.chargeMobileMoney(momo, { idempotencyKey: '17/1' }));
+  const status = await finish(orders.charge('17', momo));
+  expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+  expect(status.payments[0]?.reference).not.toBe(plain.reference);
+  expect(postsOf(shop)).toHaveLength(2);
+  await expect(orders.journal.read('17/1')).rejects.toThrow('fits two');
+  expect(await orders.journal.read('order 17/1')).toMatchObject({
+    reference: status.payments[0]?.reference,
   });
-  expect(postsOf(shop)).toHaveLength(1);
 });
 
 test.each([[''], ['a\nb'], ['x'.repeat(201)], [17]])('refuses the order %j', async (order) => {
