@@ -165,23 +165,11 @@ export async function decide(
 }
 
 /** Records that nothing was sent under a claim, nor will be. A crash before that leaves it unresolved, although there is no charge. */
-<<<<<<< HEAD
-async function release(records: Records, facts: AttemptFacts, deciding: Promise<unknown>): Promise<void> {
-  const { name, owner, ask } = facts;
+async function release(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
   const write = () =>
     records.change(name, (before, now) => {
       const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
       return { record };
     });
-  // A claim can be written although the journal said that it failed.
-  await deciding.catch((error: unknown) => getLateResult(error)).catch(() => {});
   await keepTrying(write).catch(() => {});
-=======
-async function release(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
-  const releasing = records.change(name, (before, now) => {
-    const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
-    return { record };
-  });
-  await releasing.catch(() => {});
->>>>>>> heart
 }

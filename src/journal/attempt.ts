@@ -90,27 +90,11 @@ export class Attempt {
 
   /**
    * Records what came of the request: its reference is claimed first. What the journal does not take is tried again, for as long as
-<<<<<<< HEAD
-   * the process lives, and 10 minutes at most. `onLate` is called if a caller should not wait any longer.
-=======
    * the process lives, and 10 minutes at most.
->>>>>>> heart
    */
   async record(outcome: RequestOutcome): Promise<LedgerRecord | null> {
     this.#hold.release();
-<<<<<<< HEAD
-    return await keepTrying(() => this.#recordOnce(outcome), onLate);
-=======
-    const startedAt = readClocks();
-    for (let tries = 0; ; tries++) {
-      try {
-        return await this.#recordOnce(outcome);
-      } catch (error) {
-        if (elapsedSince(startedAt) >= RECORD_FOR || !isTemporary(error)) throw error;
-      }
-      await sleep(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)] ?? 0, undefined);
-    }
->>>>>>> heart
+    return await keepTrying(() => this.#recordOnce(outcome));
   }
 
   async #recordOnce(outcome: RequestOutcome): Promise<LedgerRecord | null> {
@@ -146,23 +130,14 @@ export class Attempt {
   }
 }
 
-/**
- * Writes what must be recorded. What the journal does not take is tried again. `onLate` is called once, if a caller should not wait
- * any longer.
- */
-export async function keepTrying<T>(write: () => Promise<T>, onLate = () => {}): Promise<T> {
+/** Writes what must be recorded. What the journal does not take is tried again. */
+export async function keepTrying<T>(write: () => Promise<T>): Promise<T> {
   const startedAt = readClocks();
-  let isLate = false;
   for (let tries = 0; ; tries++) {
     try {
       return await write();
     } catch (error) {
-      const elapsed = elapsedSince(startedAt);
-      if (elapsed >= JOURNAL_TIMEOUT && !isLate) {
-        isLate = true;
-        onLate();
-      }
-      if (elapsed >= RECORD_FOR || !isTemporary(error)) throw error;
+      if (elapsedSince(startedAt) >= RECORD_FOR || !isTemporary(error)) throw error;
     }
     await sleep(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)] ?? 0, undefined);
   }
