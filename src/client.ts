@@ -14,7 +14,7 @@ import type { CreateRequest } from './idempotency/claim.ts';
 import { validateIdempotencyKey } from './idempotency/fingerprint.ts';
 import { resolveAtService } from './idempotency/resolve-at-service.ts';
 import { sendKeyed } from './idempotency/send-keyed.ts';
-import { getRecords, reportWarnings } from './journal/create-journal.ts';
+import { getCore, getRecords, reportWarnings } from './journal/core.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
 import { MAX_TIMEOUT_MS } from './max-timeout.ts';
@@ -309,7 +309,7 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
     const verify = async (reference: string, expect: Expectation) =>
       (await this.#read({ reference, expect }, request)).result;
     return await this.#calls.track(
-      () => resolveAtService(access, getRecords(journal), call, verify),
+      () => resolveAtService(access, getCore(journal), call, verify),
       'resolve',
       idempotencyKey,
     );

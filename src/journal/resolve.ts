@@ -41,6 +41,12 @@ export interface AskedService {
   check(reference: string, price: Price): Promise<Extract<Finding, { is: 'answered' | 'not_found' }>>;
 }
 
+/** The entry of a payment as it is then, and whether this call resolved it. */
+export interface ResolvedPayment {
+  readonly entry: JournalEntry;
+  readonly isNew: boolean;
+}
+
 /**
  * Resolves a payment, or adds a transaction to an order. With `service`, that is asked first.
  *
@@ -53,7 +59,7 @@ export async function resolveKey(
   resolution: Resolution,
   note: ResolutionNote,
   service?: AskedService,
-): Promise<{ readonly entry: JournalEntry; readonly isNew: boolean }> {
+): Promise<ResolvedPayment> {
   const valid = validateResolution(resolution, note);
   const named = await findPayment(records, key);
   if (!named?.found.record)
