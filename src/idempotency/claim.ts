@@ -6,7 +6,7 @@ import { ConfigurationError, JournalError } from '../errors.ts';
 import { resolveApiKey } from '../http/attempt.ts';
 import type { Call } from '../http/call.ts';
 import { REQUEST_ID } from '../http/request-id.ts';
-import type { AttemptFacts } from '../journal/attempt.ts';
+import { type AttemptFacts, tryUntilTaken } from '../journal/attempt.ts';
 import { getLateResult } from '../journal/call-store.ts';
 import type { RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
@@ -114,6 +114,9 @@ interface Pressing {
 /** How long the journal is waited for after the caller's abort, in milliseconds, so that a claim can still be released. */
 const ABORT_GRACE = 1_000;
 
+/** How long a claim that might have been written is tried to be released, in milliseconds: a database can fail over. */
+const RELEASE_FOR = 60_000;
+
 /**
  * Decides what a press does, and claims the payment that it begins. It rejects with the signal's own reason: a claim that is
  * written too late for the caller is released.
@@ -128,15 +131,23 @@ export async function decide(
 ): Promise<Decided> {
   const { name, owner, ask } = facts;
   const requestedAt = readClocks();
+  let isClaiming = false;
   const deciding = records.change(
     name,
     (before, now) => {
       assertService(before, owner.service);
       const began = now - (performance.now() - since.monotonic);
-      return press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
+      const pressed = press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
+      isClaiming ||= pressed.decision.do === 'send';
+      return pressed;
     },
     { known },
   );
+  // A claim that was written too late for the caller, or whose write shows no result.
+  const release = async () => {
+    await deciding.catch((error: unknown) => getLateResult(error)).catch(() => {});
+    if (isClaiming) await releaseClaim(records, facts).catch(() => {});
+  };
   try {
     const decided = await withDeadline(MAX_TIMEOUT_MS, signal, () => deciding);
     return { ...decided, requestedAt };
@@ -144,7 +155,7 @@ export async function decide(
     const isAborted = error instanceof CallerAborted;
     if (!isAborted && !(error instanceof JournalError)) throw error;
     // The call ends before this does, and a client that is closed waits for it.
-    const releasing = access.calls.track(() => release(records, facts, deciding), ask.operation, name.id);
+    const releasing = access.calls.track(release, ask.operation, name.id);
     if (!isAborted) throw error;
     await withDeadline(ABORT_GRACE, undefined, () => releasing).catch(() => {});
     throw error.reason;
@@ -152,13 +163,11 @@ export async function decide(
 }
 
 /** Records that nothing was sent under a claim, nor will be. A crash before that leaves it unresolved, although there is no charge. */
-async function release(records: Records, facts: AttemptFacts, deciding: Promise<unknown>): Promise<void> {
-  const { name, owner, ask } = facts;
-  try {
-    await deciding.catch((error: unknown) => getLateResult(error));
-    await records.change(name, (before, now) => {
+async function releaseClaim(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
+  await tryUntilTaken(RELEASE_FOR, () =>
+    records.change(name, (before, now) => {
       const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
       return { record };
-    });
-  } catch {}
+    }),
+  );
 }
