@@ -103,14 +103,13 @@ const seedSqlite: Seeder = async ({ url, name }, batches) => {
 const seedPostgres: Seeder = async ({ url, name }, batches) => {
   const pool = new pg.Pool({ connectionString: url });
   await postgresJournal(pool, { table: name }).migrate();
-  const insert = `INSERT INTO "${name}" (key, version, record, written_at, kind, state, created_at, reference, due_at)
-    SELECT key, version, record::json, clock_timestamp(), 'key', 'completed', to_timestamp(created_at / 1000), lower(reference),
-      clock_timestamp() + due_in * interval '1 ms'
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::float8[], $6::text[])
-      AS seed (key, version, record, due_in, created_at, reference)`;
+  const insert = `INSERT INTO "${name}" (key, version, record, kind, created_at, due_at)
+    SELECT key, version, record::json, 'key', created_at, due_in + floor(extract(epoch FROM clock_timestamp()) * 1000)
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
+      AS seed (key, version, record, due_in, created_at)`;
   for (const batch of batches) {
     const column = (field: keyof SeedRecord) => batch.map((record) => record[field]);
-    const columns = (['key', 'version', 'text', 'dueIn', 'createdAt', 'reference'] as const).map(column);
+    const columns = (['key', 'version', 'text', 'dueIn', 'createdAt'] as const).map(column);
     await pool.query(insert, columns);
   }
   // As the server does by itself after a while.
@@ -122,14 +121,10 @@ const seedRedis: Seeder = async ({ url, name }, batches) => {
   const redis = new Redis(url);
   const store = createRedisStore((command, ...args) => redis.call(command, ...args), `${name}:`);
   for (const batch of batches) {
-    const writes = batch.map(({ key, version, text, createdAt, reference, dueIn }) => {
-      const index = {
-        kind: 'key',
-        state: 'completed',
-        createdAt,
-        reference: reference.toLowerCase(),
-      } as const;
-      return store.write(key, { expected: null, version, text, mustCommit: true, index, dueIn });
+    const now = Date.now();
+    const writes = batch.map(({ key, version, text, createdAt, dueIn }) => {
+      const index = { kind: 'key', createdAt, attentionAt: null, dueAt: now + dueIn } as const;
+      return store.write(key, { expected: null, version, text, mustCommit: true, index });
     });
     await Promise.all(writes);
   }

@@ -20,7 +20,8 @@ export async function benchJournal(args: string[]): Promise<void> {
   console.log(
     `Node ${process.version}, load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} CPUs. All in one process and in turns, against one service in another over loopback.\n` +
       `HTTP is through ${transport}. ${rounds} rounds of ${charges} charges each; a figure is the least of the rounds. CPU is the client's alone. PostgreSQL and SQLite wait for\n` +
-      'the disk at each write, and so does Redis (appendfsync always); a charge with a journal is two writes.',
+      'the disk at each write, and so does Redis (appendfsync always); a charge with a journal is three writes. Each round\n' +
+      'turns the order of the contenders round.',
   );
   await using closing = new AsyncDisposableStack();
   const service = fork(new URL('service.ts', import.meta.url), { execArgv: [] });
@@ -48,7 +49,9 @@ async function runInTurns(
 ): Promise<Row[]> {
   const rows: Row[] = contenders.map(({ name }) => ({ name, figures: undefined }));
   for (let round = 0; round < rounds; round++) {
-    for (const [index, contender] of contenders.entries()) {
+    // What comes first in a round has another cache, and another checkpoint of the database.
+    const turns = [...contenders.entries()];
+    for (const [index, contender] of round % 2 === 0 ? turns : turns.reverse()) {
       const row = rows[index];
       if (row) row.figures = leastOf(row.figures, await run(contender));
     }

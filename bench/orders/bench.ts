@@ -16,10 +16,12 @@ const input = {
   network: 'mtn',
 } as const;
 
+/** Steps that belong together, one after the other for each order. */
+type Way = readonly { readonly name: string; readonly run: (order: string) => Promise<unknown> }[];
+
 /** What is measured, and what it costs for each order. */
 interface Row {
   readonly name: string;
-  readonly run: (order: string) => Promise<unknown>;
   /** Microseconds: the least of the rounds. */
   time: number;
   cpu: number;
@@ -37,7 +39,8 @@ export async function benchOrders(args: string[]): Promise<void> {
   const [rounds, orders] = [Number(values.rounds), Number(values.orders)];
   console.log(
     `${conditions()} One at a time, ${rounds} rounds of ${orders} orders; a figure is the least of the rounds. CPU is the\n` +
-      "client's alone. The service is in another process, over loopback; PostgreSQL waits for the disk at each commit.",
+      "client's alone. The service is in another process, over loopback; PostgreSQL waits for the disk at each commit.\n" +
+      'Each order turns the order of the ways round.',
   );
   await using closing = new AsyncDisposableStack();
   const service = fork(new URL('../journal/service.ts', import.meta.url), { execArgv: [] });
@@ -79,36 +82,33 @@ export async function benchOrders(args: string[]): Promise<void> {
     const { reference } = await payments.chargeMobileMoney(input, { idempotencyKey: null });
     await query("UPDATE orders SET state = 'pending', reference = $2 WHERE id = $1", [order, reference]);
   };
-  const ways = [
-    { name: 'by hand, SELECT … FOR UPDATE', run: byHand },
-    {
-      name: 'chargeMobileMoney with a key',
-      run: (order: string) => payments.chargeMobileMoney(input, { idempotencyKey: `key-${order}` }),
-    },
-    { name: 'a press that starts a payment', run: (order: string) => charge(order, input) },
-    { name: 'a press that finds it processing', run: (order: string) => charge(order, input) },
-    { name: 'a read', run: (order: string) => read(order) },
+  const ways: readonly Way[] = [
+    [{ name: 'by hand, SELECT … FOR UPDATE', run: byHand }],
+    [
+      {
+        name: 'chargeMobileMoney with a key',
+        run: (order) => payments.chargeMobileMoney(input, { idempotencyKey: `key-${order}` }),
+      },
+    ],
+    // What follows a press is a part of its turn: a press checks a payment that is older than a second.
+    [
+      { name: 'a press that starts a payment', run: (order) => charge(order, input) },
+      { name: 'a press that finds it processing', run: (order) => charge(order, input) },
+      { name: 'a read', run: (order) => read(order) },
+    ],
   ];
-  const createRows = (): Row[] => ways.map((way) => ({ ...way, time: 0, cpu: 0, statements: 0 }));
   const measured: Row[][] = [];
   for (let round = 0; round <= rounds; round++) {
-    const rows = createRows();
-    // One order after the other, because a press checks a payment that is older than a second.
-    for (let order = 0; order < orders; order++)
-      for (const row of rows) {
-        statements = 0;
-        const before = process.cpuUsage();
-        const startedAt = performance.now();
-        await row.run(`${round}-${order}`);
-        row.time += ((performance.now() - startedAt) * 1_000) / orders;
-        const { user, system } = process.cpuUsage(before);
-        row.cpu += (user + system) / orders;
-        row.statements += statements / orders;
-      }
+    const takeStatements = () => {
+      const taken = statements;
+      statements = 0;
+      return taken;
+    };
+    const row = await measureRound(ways, { round, orders, takeStatements });
     // The first round warms up.
-    if (round > 0) measured.push(rows);
+    if (round > 0) measured.push(row);
   }
-  const rows = createRows().map((row, index) => {
+  const rows = createRows(ways).map((row, index) => {
     const least = (field: 'time' | 'cpu' | 'statements') =>
       Math.min(...measured.map((round) => round[index]?.[field] ?? Number.NaN));
     return { ...row, time: least('time'), cpu: least('cpu'), statements: least('statements') };
@@ -122,4 +122,31 @@ export async function benchOrders(args: string[]): Promise<void> {
     ['to by hand', ({ cpu }) => ratio(cpu, first?.cpu)],
     ['statements', ({ statements }) => statements],
   ]);
+}
+
+const createRows = (ways: readonly Way[]): Row[] =>
+  ways.flat().map(({ name }) => ({ name, time: 0, cpu: 0, statements: 0 }));
+
+/** Measures each step for so many orders. Each order turns the order of the ways round. */
+async function measureRound(
+  ways: readonly Way[],
+  { round, orders, takeStatements }: { round: number; orders: number; takeStatements: () => number },
+): Promise<Row[]> {
+  const rows = createRows(ways);
+  const turns = ways.map((way) =>
+    way.map(({ name, run }) => ({ run, row: rows.find((row) => row.name === name) })),
+  );
+  for (let order = 0; order < orders; order++)
+    for (const { run, row } of (order % 2 === 0 ? turns : turns.toReversed()).flat()) {
+      takeStatements();
+      const before = process.cpuUsage();
+      const startedAt = performance.now();
+      await run(`${round}-${order}`);
+      if (!row) continue;
+      row.time += ((performance.now() - startedAt) * 1_000) / orders;
+      const { user, system } = process.cpuUsage(before);
+      row.cpu += (user + system) / orders;
+      row.statements += takeStatements() / orders;
+    }
+  return rows;
 }

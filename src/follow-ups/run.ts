@@ -1,6 +1,6 @@
 import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
+import { concernsClient } from '../idempotency/check.ts';
 import { linkSignals, sleep } from '../timing.ts';
-import { concernsClient } from './check.ts';
 import { type SweepContext, summarizeError } from './step.ts';
 import { Sweep } from './sweep.ts';
 

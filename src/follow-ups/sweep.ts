@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { ClosedError, JournalError } from '../errors.ts';
+import { concernsClient } from '../idempotency/check.ts';
 import { resolveOrigin } from '../idempotency/claim.ts';
 import { waitForJournal } from '../journal/call-store.ts';
 import { parseStoreKey } from '../journal/names.ts';
@@ -8,7 +9,6 @@ import { getPause } from '../ledger/check.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
 import { withDeadline } from '../timing.ts';
-import { concernsClient } from './check.ts';
 import {
   type DueRecord,
   postpone,

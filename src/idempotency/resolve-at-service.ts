@@ -2,13 +2,13 @@ import type { Expectation } from '../api/input.ts';
 import type { Transaction } from '../api/transaction.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { NotFoundError, TransactionMismatchError } from '../errors.ts';
-import { toChecked, toFailedCheck } from '../follow-ups/check.ts';
 import { waitForJournal } from '../journal/call-store.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import type { Records } from '../journal/records.ts';
 import { type Resolution, type ResolutionNote, validateResolution } from '../journal/resolution.ts';
 import { type AskedService, resolveKey } from '../journal/resolve.ts';
 import { runAsRead } from '../normalize-options.ts';
+import { toChecked, toFailedCheck } from './check.ts';
 import { assertService, resolveOrigin } from './claim.ts';
 
 /** A call that resolves a payment. */
@@ -46,8 +46,8 @@ export async function resolveAtService(
     },
   };
   const resolve = () => resolveKey(records, idempotencyKey, resolution, note, asked);
-  const entry = await waitForJournal(resolve, { end: signal });
-  reportResolved(access, entry, by);
+  const { entry, isNew } = await waitForJournal(resolve, { end: signal });
+  if (isNew) reportResolved(access, entry, by);
   return entry;
 }
 

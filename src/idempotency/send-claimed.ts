@@ -12,13 +12,13 @@ import type { JournalEvent } from '../events.ts';
 import { Attempt, type AttemptFacts, type RequestOutcome } from '../journal/attempt.ts';
 import { JOURNAL_TIMEOUT } from '../journal/call-store.ts';
 import type { Records } from '../journal/records.ts';
-import type { LedgerRecord, RecordedError, RecordedResult } from '../ledger/record.ts';
+import type { LedgerRecord, RecordedError } from '../ledger/record.ts';
 import { detectMode } from '../normalize-options.ts';
-import type { Redact } from '../redact.ts';
 import { CallerAborted, withDeadline } from '../timing.ts';
 import { orUndefined, stringField } from '../untrusted.ts';
 import type { CreateRequest, Decided, KeyedCall, Origin } from './claim.ts';
 import { type KeyContext, leaseExpiredError, modeChangedError, notSentError } from './key-errors.ts';
+import { toStoredResult, toStoredStatus } from './stored-result.ts';
 
 /** A payment that this process has claimed. */
 export interface Claim {
@@ -99,7 +99,9 @@ export async function sendClaimed<Input, Request extends CreateRequest, Result e
   }
   // The service made the charge. Whatever fails from here on, the caller gets its result, and it is recorded.
   const { result, redact } = response;
-  const stored = orUndefined(() => toStoredResult(keyed, result, redact)) ?? { reference: result.reference };
+  const stored = orUndefined(() => toStoredResult(keyed.operation.name, result, redact)) ?? {
+    reference: result.reference,
+  };
   return { ...(await record({ is: 'made', result: stored })), result };
 }
 
@@ -122,7 +124,7 @@ async function recordOutcome(
   const recording = access.calls.track(
     async () => ({ record: await attempt.record(outcome), isRecorded: true }),
     context.operation,
-    context.redactedKey,
+    attempt.facts.name.id,
   );
   const waitFor = (timeout: number, end?: AbortSignal) => withDeadline(timeout, end, () => recording);
   waitFor(REPORT_AFTER).catch(() => emit('not_recorded', reference));
@@ -169,49 +171,4 @@ function toRecordedError(error: PaymentsError): RecordedError {
   const { cause } = error;
   const reason = error instanceof OutcomeUnknownError && cause instanceof PaymentsError ? cause : error;
   return { code: reason.code, status: reason instanceof APIError ? reason.status : null };
-}
-
-/**
- * Returns what a replay needs of a result. Only the documented fields are stored: any other could hold a customer's name or
- * address. The message is left out, because it announces a prompt that a replay does not send.
- */
-function toStoredResult<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  { operation }: KeyedCall<Input, Request, Result>,
-  result: Result,
-  redact: () => Redact,
-): RecordedResult {
-  const { reference, amount, currency } = result;
-  const fields = operation.name === 'initialize' ? pickPage(result, redact) : pickStatus(result, redact);
-  return { reference, amount, currency, ...fields };
-}
-
-/** Returns the status, and the time of a payment. */
-function pickStatus(result: object, redact: () => Redact): object {
-  const status = stringField(result, 'raw_status') ?? stringField(result, 'status');
-  const paidAt = stringField(result, 'paid_at');
-  return {
-    ...(status === undefined ? {} : { status: toStoredStatus(status, redact) }),
-    ...(paidAt !== undefined && STORABLE_TIME.test(paidAt) ? { paid_at: paidAt } : {}),
-  };
-}
-
-/** Only what has the form of a status is stored. Any other text could hold a customer's name, and what is redacted a phone number. */
-export function toStoredStatus(status: string, redact?: () => Redact): string {
-  const isWord = /^[\w-]{1,40}$/.test(status);
-  return isWord && (!redact || redact()(status) === status) ? status : 'unrecognised';
-}
-
-const STORABLE_TIME = /^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)$/;
-
-/** How long an address of a checkout page is stored, in characters: all of it is searched for what must not be stored. */
-const MAX_STORED_CHARS = 16 * 1024;
-
-/**
- * Returns the address of a checkout page, unless it holds the customer's own email or an API key. It must not be stored
- * then, and would not open the page without them. Another email (`/@shop`, a help desk) is part of the address.
- */
-function pickPage(result: object, redact: () => Redact): object {
-  const address = stringField(result, 'checkout_url');
-  if (address === undefined || address.length > MAX_STORED_CHARS) return {};
-  return redact().own(address) === address ? { checkout_url: address } : {};
 }

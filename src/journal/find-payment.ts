@@ -16,9 +16,11 @@ export interface NamedPayment {
 /**
  * Finds what has a name; `undefined`: nothing.
  *
- * @throws {JournalError} if the name fits two.
+ * @throws {JournalError} if the name is no text, or fits two.
  */
 export async function findPayment(records: Records, text: string): Promise<NamedPayment | undefined> {
+  if (typeof text !== 'string')
+    throw new JournalError('A payment is named by text: its idempotency key, such as "order-17/1".');
   const candidates = listCandidates(text);
   const keys = [...new Map(candidates.map(({ name }) => [toStoreKey(name), name])).values()];
   const reads = await Promise.all(keys.map(async (name) => ({ name, found: await records.read(name) })));

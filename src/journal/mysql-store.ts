@@ -97,11 +97,10 @@ function createStore(runner: MysqlRunner, sql: MysqlStatements): Required<Journa
       runWrite(true, async (session) => {
         const id = crypto.getRandomValues(new Uint8Array(16));
         const lease = Math.ceil(claim.lease);
+        // If nothing is due at the claim, nothing was due before it either. A time read after it could be too late.
+        const [before] = await session.select(sql.readNow());
         const { rows: changed, insertId } = await session.change(sql.claimDue(id, { ...claim, lease }));
-        if (changed === 0) {
-          const [row] = await session.select(sql.readNow());
-          return { records: [], now: reader.toNumber(row?.now) };
-        }
+        if (changed === 0) return { records: [], now: reader.toNumber(before?.now) };
         const claimed = await session.select(sql.readClaimed(id, claim.kind, insertId));
         return { records: claimed.map(reader.toListedRecord), now: insertId - lease };
       }),

@@ -88,7 +88,7 @@ export function buildPostgresStatements(table: string) {
   const list = (column: string, isListed = 'true') => `SELECT ${listedColumns(column)} FROM ${records}
       WHERE (${column}, key COLLATE "C") > ($1::text::bigint, $2::text) AND ${column} IS NOT NULL AND ${isListed}
       ORDER BY ${column}, key COLLATE "C" LIMIT $3::text::int`;
-  const maxDueAt = `${NOW_INDEXED} + ${Math.ceil(MAX_DUE_IN)}`;
+  const maxDueAt = `${NOW_INDEXED} + ${MAX_DUE_IN}`;
   const isDue = isReached('due_at');
   // A clock that went back leaves times later than a write does.
   const isTooLate = `due_at > ${maxDueAt} AND due_at <= ${toStoredTime(Infinity)}`;

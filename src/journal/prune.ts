@@ -43,8 +43,6 @@ export async function pruneRecords(records: Records, options: PruneOptions): Pro
     notAnObject: `prune takes { before }, ${A_TIME}.`,
   });
   if (typeof records.store.delete !== 'function') throw missingMethodError('delete');
-  // Of any record: the time of the store.
-  await records.readText('order ');
   let deleted = 0;
   let page: Required<ListedFound>[] = [];
   for await (const { key, at, found } of records.list('createdAt')) {

@@ -12,8 +12,8 @@ import {
   isPaymentsError,
   JournalError,
 } from '../errors.ts';
-import { type Checked, checkReference, recordChecks } from '../follow-ups/check.ts';
 import { prepareCall } from '../http/call.ts';
+import { type Checked, checkReference, recordChecks } from '../idempotency/check.ts';
 import {
   assertService,
   type CreateRequest,
@@ -24,8 +24,8 @@ import {
   type Origin,
   resolveOrigin,
 } from '../idempotency/claim.ts';
-import { createKeyContext } from '../idempotency/key-errors.ts';
-import { sendClaimed } from '../idempotency/send-claimed.ts';
+import { createKeyContext, type KeyContext } from '../idempotency/key-errors.ts';
+import { type Claim, sendClaimed } from '../idempotency/send-claimed.ts';
 import { waitForJournal } from '../journal/call-store.ts';
 import { reportWarnings } from '../journal/create-journal.ts';
 import { namePayment } from '../journal/names.ts';
@@ -91,7 +91,7 @@ export async function pressPay<Input, Request extends CreateRequest, Result exte
   if (call instanceof InvalidInputError || access.closing.aborted) {
     const error = call instanceof InvalidInputError ? call : new ClosedError(operation.name);
     const { record } = await waitForJournal(() => records.read(name), { end: signal });
-    assertService(record, origin.service);
+    assertService(record, origin.service, operation.name);
     return addError(decideStatus(id, record, records.now), error, call instanceof InvalidInputError);
   }
   const { phone } = call.request;
@@ -156,17 +156,32 @@ async function decideAndPay<Input, Request extends CreateRequest, Result extends
         known = checked.found;
         break;
       }
-      case 'send': {
-        const claim = { facts, decided, origin, requestId, hasWaited: false };
-        const sent = await sendClaimed(access, records, keyed, contextOf(decision.number), claim);
-        const paid = decideStatus(name.id, sent.record, records.now);
-        if (sent.result !== undefined) return paid;
-        if (isThrown(sent.error)) throw sent.error;
-        return addError(paid, sent.error, !isAsked(sent.record, ask, records.now));
-      }
+      case 'send':
+        return await send(pressing, contextOf(decision.number), {
+          facts,
+          decided,
+          origin,
+          requestId,
+          hasWaited: false,
+        });
       default:
     }
   }
+}
+
+/** Sends the request of a claimed payment, and returns how far the order is then. */
+async function send<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  { context: { access, records }, keyed }: Press<Input, Request, Result>,
+  key: KeyContext,
+  claim: Claim,
+): Promise<OrderStatus> {
+  const { signal } = keyed.call;
+  const { record, isRecorded, result, error } = await sendClaimed(access, records, keyed, key, claim);
+  const status = decideStatus(keyed.name.id, record, records.now);
+  if (result !== undefined) return status;
+  if (isThrown(error)) throw error;
+  if (!isRecorded && isWithoutCharge(error)) throw signal?.aborted ? signal.reason : notRecordedError();
+  return addError(status, error, !isAsked(record, claim.facts.ask, records.now));
 }
 
 const addDiffers = (status: OrderStatus): OrderStatus =>
@@ -277,6 +292,16 @@ function isThrown(error: unknown): boolean {
     error instanceof JournalError;
   return isOwn || !isPaymentsError(error);
 }
+
+/** Whether no charge exists. */
+const isWithoutCharge = (error: unknown) =>
+  isPaymentsError(error) && (error.outcome === 'not_sent' || error.outcome === 'rejected');
+
+/** The customer cannot pay until it is recorded. */
+const notRecordedError = () =>
+  new JournalError('No charge was made, and the journal did not respond in time to record that. Try again.', {
+    retryable: true,
+  });
 
 /** So short that a thousand numbers of a country share it: it tells two numbers apart, and does not reveal one. */
 const DIGEST_CHARS = 5;

@@ -8,7 +8,7 @@ import {
   TransactionMismatchError,
   WaitTimeoutError,
 } from '../errors.ts';
-import { type Checked, recordChecks, toChecked, toFailedCheck } from '../follow-ups/check.ts';
+import { type Checked, recordChecks, toChecked, toFailedCheck } from '../idempotency/check.ts';
 import { assertService, resolveOrigin } from '../idempotency/claim.ts';
 import { getLateResult, type JournalWait, waitForJournal } from '../journal/call-store.ts';
 import type { Found } from '../journal/records.ts';

@@ -2,7 +2,7 @@ import { Attempt, type AttemptFacts, type RequestOutcome } from '../../src/journ
 import { getRecords } from '../../src/journal/create-journal.ts';
 import type { Journal, RecordChange } from '../../src/journal/index.ts';
 import type { Found } from '../../src/journal/records.ts';
-import { type Ask, press } from '../../src/ledger/press.ts';
+import { type Ask, type Owner, press } from '../../src/ledger/press.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { readClocks } from '../../src/timing.ts';
 
@@ -33,15 +33,18 @@ export interface ClaimedKey {
   readonly found: Found;
 }
 
-/** Claims a key that must be free, for a service and with what is asked for. */
+/** What a claim asks for, and whose it is: a key of the test's service, unless it says something else. */
+type Claimed = Partial<Ask> & Partial<Owner>;
+
+/** Claims a key or an order that must be free. */
 export async function claimKey(
   journal: Journal,
   key: string,
-  { service = 'digest-of-the-service', ...asked }: Partial<Ask> & { service?: string } = {},
+  { service = 'digest-of-the-service', kind = 'key', ...asked }: Claimed = {},
 ): Promise<ClaimedKey> {
   const records = getRecords(journal);
-  const name = { kind: 'key', id: key } as const;
-  const owner = { kind: name.kind, service };
+  const name = { kind, id: key };
+  const owner = { kind, service };
   const ask = { ...chargeAsk, attempt: crypto.randomUUID(), requestId: crypto.randomUUID(), ...asked };
   const { decision, found } = await records.change(name, (before, now) =>
     press(before, owner, { ask, lease: records.lease, since: now, now, startAnother: false }),
@@ -64,7 +67,7 @@ export async function completeKey(
   journal: Journal,
   key: string,
   outcome: RequestOutcome,
-  asked: Partial<Ask> & { service?: string } = {},
+  asked: Claimed = {},
 ): Promise<LedgerRecord | null> {
   return await completeClaim(journal, await claimKey(journal, key, asked), outcome);
 }

@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import {
   createFollowUps,
   type FollowUpEvent,
@@ -8,7 +9,7 @@ import {
 } from '../../src/follow-ups/index.ts';
 import { digestService } from '../../src/idempotency/fingerprint.ts';
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../src/index.ts';
-import { type Journal, memoryJournal, memoryStore } from '../../src/journal/index.ts';
+import { type Journal, type JournalStore, memoryJournal, memoryStore } from '../../src/journal/index.ts';
 import { createControls, type PaymentControls } from '../../src/testing/controls.ts';
 import { PaymentService } from '../../src/testing/service.ts';
 import { Webhooks } from '../../src/testing/webhooks.ts';
@@ -32,6 +33,8 @@ type HandlerCall<T> = T & { at: number };
 
 /** A shop whose payments are followed, and the service that it uses. */
 export interface FollowedShop {
+  /** Its records, unless `openJournal` was given. */
+  readonly store: JournalStore;
   readonly service: PaymentControls;
   /** When each GET arrived, in milliseconds since the shop was opened. */
   readonly gets: { at: number; reference: string }[];
@@ -39,23 +42,30 @@ export interface FollowedShop {
   readonly attentions: HandlerCall<{ key: string; reference?: string; reason: string }>[];
   readonly events: PaymentsEvent[];
   openJournal(): Journal;
-  /** Starts a process. Handlers that are not given record their calls. */
-  start(options?: Partial<FollowUpsOptions>, client?: PaymentsClientOptions): FollowUpProcess;
+  /** Starts a process. Handlers that are not given record their calls. Without `journal`, it opens one of its own. */
+  start(
+    options?: Partial<FollowUpsOptions>,
+    client?: PaymentsClientOptions,
+    journal?: Journal,
+  ): FollowUpProcess;
   /** Charges under a key, and returns the reference. */
   charge(key: string, client?: PaymentsClientOptions): Promise<string>;
 }
 
 /** How long the service takes to respond, and what it responds instead. */
 interface ShopOptions {
+  store?: JournalStore;
   openJournal?: () => Journal;
   /** Runs before the service handles a request. What it returns is the response; what it throws breaks the connection. */
   intercept?: (request: Request) => Promise<Response | undefined>;
 }
 
 /** Opens a shop. Without `openJournal`, its records are in memory. */
-export function openShop({ openJournal, intercept }: ShopOptions = {}): FollowedShop {
-  const store = memoryStore();
-  const open = openJournal ?? (() => memoryJournal({ store }));
+export function openShop({
+  store = memoryStore(),
+  openJournal = () => memoryJournal({ store }),
+  intercept,
+}: ShopOptions = {}): FollowedShop {
   const apiKeys = [API_KEY];
   const service = new PaymentService({
     baseUrl: BASE_URL,
@@ -82,14 +92,14 @@ export function openShop({ openJournal, intercept }: ShopOptions = {}): Followed
     new PaymentsClient({ apiKey: API_KEY, baseUrl: BASE_URL, maxRetries: 0, fetch, journal, ...options });
 
   return {
+    store,
     service: createControls(service, new Webhooks({ sender: 'mock', clock: service.clock })),
     gets,
     finals,
     attentions,
     events,
-    openJournal: open,
-    start(options, client) {
-      const journal = open();
+    openJournal,
+    start(options, client, journal = openJournal()) {
       const payments = connect(journal, {
         onEvent: (event) => events.push(event),
         logger: silentLogger,
@@ -106,7 +116,8 @@ export function openShop({ openJournal, intercept }: ShopOptions = {}): Followed
       return { ...followUps, payments, journal };
     },
     async charge(key, client) {
-      return (await connect(open(), client).chargeMobileMoney(charge, { idempotencyKey: key })).reference;
+      return (await connect(openJournal(), client).chargeMobileMoney(charge, { idempotencyKey: key }))
+        .reference;
     },
   };
 }
@@ -165,3 +176,44 @@ export async function loseCharge(shop: FollowedShop, key: string): Promise<strin
 
 /** Returns the service and mode of the shop's clients, as its records name them. */
 export const getService = (): Promise<string> => digestService(BASE_URL, 'test');
+
+/** Changes the text of a record, as another program would. */
+export async function changeText(
+  store: JournalStore,
+  key: string,
+  change: (text: string) => string,
+): Promise<void> {
+  const { record, now } = await store.read(key);
+  if (!record) throw new Error(`${key} has no record`);
+  const text = change(record.text);
+  if (text === record.text) throw new Error(`${key} was not changed`);
+  const index = {
+    kind: 'key',
+    createdAt: Math.round(now),
+    attentionAt: null,
+    dueAt: Math.round(now),
+  } as const;
+  await store.write(key, { expected: record.version, version: 'changed', text, mustCommit: false, index });
+}
+
+/** Returns a store with a clock of its own. */
+export function keepTime(store: JournalStore, getNow: () => number): JournalStore {
+  const atStore = <A extends unknown[], T>(step: (...args: A) => Promise<T>) => {
+    return async (...args: A) => {
+      const processNow = Date.now();
+      vi.setSystemTime(getNow());
+      // A step of this store takes its time before it first waits.
+      const done = step(...args);
+      vi.setSystemTime(processNow);
+      return await done;
+    };
+  };
+  const { read, write, claimDue, countDue } = store;
+  if (!claimDue || !countDue) throw new Error('the store has no follow-ups');
+  return {
+    read: atStore(read),
+    write: atStore(write),
+    claimDue: atStore(claimDue),
+    countDue: atStore(countDue),
+  };
+}

@@ -21,8 +21,8 @@ export interface HangingStore {
   release(): void;
 }
 
-export function createHangingStore(): HangingStore {
-  const store = memoryStore();
+/** Opens a store, or another handle on one. */
+export function createHangingStore(store: JournalStore = memoryStore()): HangingStore {
   let matches: (step: Step) => boolean = () => false;
   let steps = 0;
   let hungAt: number | undefined;

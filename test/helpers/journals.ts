@@ -3,16 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
-import { getJournalCore, JOURNAL_CORE, type JournalCore } from '../../src/journal/core.ts';
 import {
   createJournal,
   type Journal,
   type JournalOptions,
+  type JournalState,
   type JournalStore,
   memoryJournal,
   type StoredRecord,
 } from '../../src/journal/index.ts';
+import { toEntry } from '../../src/journal/list.ts';
 import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { parseLedgerRecord } from '../../src/ledger/record.ts';
 
 /** A SQLite file of the test's own. */
 export function sqliteFile() {
@@ -51,25 +53,31 @@ export const kinds: [string, (options?: JournalOptions) => Handles][] = [
   ],
 ];
 
-type Write = Parameters<JournalStore['write']>;
-
 /** Under it no heartbeat writes, and no claim expires, however slow the machine is. */
 export const LONG_LEASE = 600_000;
 
+type Write = JournalStore['write'];
+
+/** Returns the state of the latest payment that a write of a key records; `undefined`: it records a claim of a reference. */
+export function stateOf(text: string): JournalState | undefined {
+  const record = parseLedgerRecord(JSON.parse(text));
+  // At the start of time no lease is over.
+  return record && toEntry({ kind: record.kind, id: '' }, record, record.payments.length, 0).state;
+}
+
 /** Records in a map that a test can read and break, for journals with this lease. */
 export function sharedStore(lease = LONG_LEASE) {
-  const records = new Map<string, { version: string; text: string; writtenAt: number }>();
-  const writes: { key: string; state: string; text: string }[] = [];
+  const records = new Map<string, StoredRecord>();
+  const writes: { key: string; state: JournalState | undefined; text: string }[] = [];
   let clock: () => number = Date.now;
   const store: JournalStore = {
-    async read(key): Promise<StoredRecord | null> {
-      const kept = records.get(key);
-      return kept ? { version: kept.version, text: kept.text, age: clock() - kept.writtenAt } : null;
+    async read(key) {
+      return { record: records.get(key) ?? null, now: clock() };
     },
-    async write(...[key, { expected, version, text }]: Write) {
+    async write(key, { expected, version, text }) {
       if ((records.get(key)?.version ?? null) !== expected) return false;
-      records.set(key, { version, text, writtenAt: clock() });
-      writes.push({ key, state: JSON.parse(text).state, text });
+      records.set(key, { version, text });
+      writes.push({ key, state: stateOf(text), text });
       return true;
     },
   };
@@ -78,8 +86,11 @@ export function sharedStore(lease = LONG_LEASE) {
     records,
     /** Every write that was done, in order. */
     writes,
-    states: (key: string) => writes.filter((write) => write.key === key).map(({ state }) => state),
+    states: (key: string) => writes.filter((write) => write.key === `key ${key}`).map(({ state }) => state),
     journal: (options?: JournalOptions) => createJournal(store, { lease, ...options }),
+    /** Makes a journal whose writes that leave a key in one of these states go through `step`. */
+    intercepted: (states: readonly JournalState[], step: (...write: Parameters<Write>) => Promise<boolean>) =>
+      createJournal(interceptWrites(store, states, step), { lease }),
     /** The store's own clock from now on. */
     setClock(now: () => number) {
       clock = now;
@@ -87,8 +98,17 @@ export function sharedStore(lease = LONG_LEASE) {
   };
 }
 
-/** Creates a journal whose steps, the internal ones too, go through `change` first. A merchant cannot. */
-export function changed<Kind extends Journal>(journal: Kind, change: Partial<Journal & JournalCore>): Kind {
-  const core = { ...getJournalCore(journal), ...change };
-  return Object.defineProperty({ ...journal, ...change }, JOURNAL_CORE, { value: core });
+/** Returns the store with its writes that leave a key in one of these states replaced. */
+export function interceptWrites(
+  store: JournalStore,
+  states: readonly JournalState[],
+  step: (...write: Parameters<Write>) => Promise<boolean>,
+): JournalStore {
+  return {
+    ...store,
+    write: (key, change) => {
+      const state = stateOf(change.text);
+      return state && states.includes(state) ? step(key, change) : store.write(key, change);
+    },
+  };
 }

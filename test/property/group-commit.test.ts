@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { writeText } from '../../src/journal/compare-and-swap.ts';
 import type { JournalStore, RecordChange, RecordWrite } from '../../src/journal/index.ts';
+import { Records } from '../../src/journal/records.ts';
 import { nextTurn } from '../../src/timing.ts';
 import { chooseSize } from '../helpers/sized.ts';
 
@@ -38,7 +38,7 @@ function createHistoryStore(fates: readonly Fate[]) {
   const store: JournalStore = {
     read: async (key) => {
       const found = latest(key);
-      return found ? { version: found.version, text: found.text, age: 0 } : null;
+      return { record: found ? { version: found.version, text: found.text } : null, now: 0 };
     },
     write: async (key, change) => (await runStatement([{ key, change }]))[0] === true,
     writeAll: (writes) => {
@@ -98,8 +98,10 @@ test('gives each write of a group its own result (property)', async () => {
         for (let turn = 0; turn < turns; turn++) await nextTurn();
         let expected: string | null = null;
         for (const version of [`${name}.first`, `${name}.second`]) {
-          const change = { expected, version, text: version, mustCommit, index: null, dueIn: null };
-          const written = await writeText(stored.store, key, change).catch(() => undefined);
+          const change = { expected, version, text: version, mustCommit, index: null };
+          const written = await new Records(stored.store, 10_000)
+            .writeText(key, change)
+            .catch(() => undefined);
           expectRightResult(stored, { key, expected, version }, written);
           if (!written) return;
           expected = version;

@@ -147,8 +147,9 @@ export function expectNear(time: number, earliest: number, latest: number, what:
   assert(isNear, `${what} is ${time} instead of ${earliest} to ${latest}`);
 }
 
+/** Returns the time by the store's clock, in whole milliseconds as an index has it. */
 export async function readNow(store: JournalStore): Promise<number> {
-  return (await store.read('nothing')).now;
+  return Math.floor((await store.read('nothing')).now);
 }
 
 /** Waits until a time has come by the store's clock. */
@@ -189,7 +190,7 @@ export function assert(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(message);
 }
 
-export function sleep(milliseconds: number): Promise<void> {
+function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, milliseconds);
   });

@@ -21,7 +21,7 @@ const kinds = ['key', 'order'] as const;
 export const followUpCases: ConformanceCases = {
   async 'returns a record when it is due, and not before'(context) {
     const [writer, store] = [await context.openHandle(), await context.openPart('followUps')];
-    const dueAt = Math.floor(await readNow(store)) + SOON;
+    const dueAt = (await readNow(store)) + SOON;
     await write(writer, 'order', { dueAt });
     const found = await expectDueAt(store, 'order', dueAt, LATER, 'a record');
     assert(found.at === dueAt, `claimDue returned a record at ${found.at}, which was due at ${dueAt}`);
@@ -30,7 +30,7 @@ export const followUpCases: ConformanceCases = {
   },
   async 'claims what is due of one kind, the earliest first'(context) {
     const store = await context.openPart('followUps');
-    const now = Math.floor(await readNow(store));
+    const now = await readNow(store);
     const keys = createKeys(5);
     for (const kind of kinds) {
       for (const index of [3, 0, 4, 2, 1])
@@ -51,7 +51,7 @@ export const followUpCases: ConformanceCases = {
   async 'gives a due record to one of many callers, until its lease ends'(context) {
     const stores = await Promise.all(createKeys(4).map(() => context.openPart('followUps')));
     const [store = await context.openPart('followUps')] = stores;
-    const now = Math.floor(await readNow(store));
+    const now = await readNow(store);
     const keys = createKeys(20);
     for (const key of keys) await write(store, key, { dueAt: now });
     const claims = [...stores, ...stores, ...stores].map((each) => claim(each, LATER, 'order', 3));
@@ -63,12 +63,11 @@ export const followUpCases: ConformanceCases = {
     }
     await write(store, 'again', { dueAt: now });
     const { claimedAt } = await expectDueAt(store, 'again', now, SOON, 'a record');
-    const { at } = await expectDueAt(store, 'again', claimedAt + SOON, LATER, 'a claimed record');
-    expectNear(at, claimedAt + SOON, claimedAt + SOON, 'at of a record whose lease has ended');
+    await expectDueAt(store, 'again', claimedAt + SOON, LATER, 'a claimed record');
   },
   async 'changes nothing but the time when a record is due by a claim'(context) {
     const store = await context.openPart('followUps');
-    const now = Math.floor(await readNow(store));
+    const now = await readNow(store);
     const change = await write(store, 'order', { createdAt: now - 2, attentionAt: now - 1, dueAt: now });
     await expectDueAt(store, 'order', now, LATER, 'a record');
     await expectRecord(store, 'order', change, 'after a claim');
@@ -83,7 +82,7 @@ export const followUpCases: ConformanceCases = {
   },
   async 'moves a record to when its latest write says, or to never'(context) {
     const [store, other] = [await context.openPart('followUps'), await context.openPart('followUps')];
-    const now = Math.floor(await readNow(store));
+    const now = await readNow(store);
     const expectClaimed = async (keys: string[], situation: string) =>
       expectKeys((await claim(other, LATER)).records, keys, `claimDue, after ${situation},`);
     await write(store, 'order', { dueAt: now });
@@ -104,7 +103,7 @@ export const followUpCases: ConformanceCases = {
   },
   async 'counts a record as due that is due too late'(context) {
     const store = await context.openPart('followUps');
-    const latest = Math.floor((await readNow(store)) + MAX_DUE_IN);
+    const latest = (await readNow(store)) + Math.floor(MAX_DUE_IN);
     await write(store, 'order right', { dueAt: latest - LATER });
     await write(store, 'order wrong', { dueAt: latest + LATER });
     const { due, nextIn } = await store.countDue({ kind: 'order' });
@@ -133,7 +132,7 @@ export const followUpCases: ConformanceCases = {
         `nextIn of countDue, ${situation},`,
       );
     };
-    const now = Math.floor(await readNow(store));
+    const now = await readNow(store);
     await write(store, 'key', { kind: 'key', dueAt: now });
     await write(store, 'key later', { kind: 'key', dueAt: now + LATER / 2 });
     await write(store, 'order never', {});
@@ -145,8 +144,7 @@ export const followUpCases: ConformanceCases = {
     await write(store, 'order later', { dueAt: now + 2 * LATER });
     await expectCount(3, now + 2 * LATER, 'and two are due later');
     await expectCount(3, now + 2 * LATER, 'and it had been counted before');
-    const { records, now: claimedAt } = await claim(store, LATER);
-    expectKeys(records, createKeys(3), 'claimDue, after countDue,');
-    await expectCount(0, claimedAt + LATER, 'and all that were due are claimed');
+    const claimed = await claim(store, LATER);
+    await expectCount(0, claimed.now + LATER, 'and all that were due are claimed');
   },
 };

@@ -19,7 +19,7 @@ const MAX_TIME = 8.64e15;
 export const listCases: ConformanceCases = {
   async 'lists records by time and key, and each once in all pages'(context) {
     const [store, reader] = [await context.openHandle(), await context.openPart('list')];
-    const now = Math.floor(await readNow(store)) - LATER;
+    const now = (await readNow(store)) - LATER;
     const keys = createKeys(17);
     // More than a page at one time, and some before and after.
     const times = keys.map((_, index) => (index < 2 ? index : now + Number(index > 4) + Number(index > 12)));
@@ -56,10 +56,10 @@ export const listCases: ConformanceCases = {
     };
     await write(store, 'reference', null);
     await write(store, 'order never', {});
-    await write(store, 'order later', { kind: 'key', attentionAt: Math.floor(await readNow(store)) + LATER });
-    await write(store, 'order now', { attentionAt: Math.floor(await readNow(store)) });
+    await write(store, 'order later', { kind: 'key', attentionAt: (await readNow(store)) + LATER });
+    await write(store, 'order now', { attentionAt: await readNow(store) });
     await expectAttention(['order now'], 'and one record is listed later, and one never');
-    const soon = Math.floor(await readNow(store)) + SOON;
+    const soon = (await readNow(store)) + SOON;
     await write(store, 'order later', { attentionAt: soon });
     await waitUntil(store, soon);
     await expectAttention(['order now', 'order later'], 'once the time of both has come');

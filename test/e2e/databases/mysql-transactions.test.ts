@@ -1,7 +1,8 @@
 import { createPool as createCallbackPool } from 'mysql2';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { mysqlJournal } from '../../../src/journal/mysql.ts';
 import { openMysqlStore } from '../../../src/journal/mysql-store.ts';
-import { catchError } from '../../helpers/service.ts';
+import { catchError, charge, startService } from '../../helpers/service.ts';
 import { database } from './kinds/mysql.ts';
 import { claimDueKeys, createChange, insertDue, insertRecord, readVersion } from './mysql-records.ts';
 import { prepareConnections, useMysql } from './use-mysql.ts';
@@ -243,6 +244,20 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     await server.waitForLock(table);
     await connection.commit();
     expect(await writing).toBe(false);
+  });
+
+  test('lets no charge be sent inside a transaction', async () => {
+    const table = await server.createTable();
+    const connection = await server.connect();
+    const service = await startService();
+    const payments = service.client({ journal: mysqlJournal(connection, { table }) });
+    const send = () => payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' });
+    await connection.beginTransaction();
+    expect(await catchError(send())).toMatchObject({ ...refused(), retryable: true });
+    expect(service.requests).toEqual([]);
+    await connection.commit();
+    await send();
+    expect(service.requests).toHaveLength(1);
   });
 
   test('is refused what is due inside a transaction', async () => {

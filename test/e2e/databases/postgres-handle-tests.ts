@@ -8,10 +8,17 @@ import {
   type PostgresPool,
   postgresJournal,
 } from '../../../src/journal/postgres.ts';
+import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
+import type { ListedRecord } from '../../../src/journal/store.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
-import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
-import { note } from '../../helpers/resolution-note.ts';
+import {
+  CREATED_AT,
+  createChange,
+  createIndex,
+  readVersion,
+  requireMethod,
+  writeNew,
+} from '../../helpers/postgres-tables.ts';
 import { catchError } from '../../helpers/service.ts';
 import type { RunningDatabase } from './database.ts';
 
@@ -62,6 +69,11 @@ export function describeDriver(
       return driver;
     };
 
+    const openStore = async () => {
+      const { handle, transact } = await openHere();
+      return { store: createPostgresStore(handle, TABLE), transact };
+    };
+
     beforeAll(async () => {
       running = await start();
       const { handle, close } = await open(running.place);
@@ -72,87 +84,95 @@ export function describeDriver(
     afterAll(() => running?.stop());
 
     if (conforms) {
-      const cases = journalConformance(async (options, table) => {
+      const cases = journalConformance(async (table) => {
         const { handle, close } = await open(running.place);
-        const journal = postgresJournal(handle, { ...options, table });
-        await journal.migrate();
-        return { journal, close };
+        await postgresJournal(handle, { table }).migrate();
+        return { store: createPostgresStore(handle, table), close };
       });
       test.each(cases)('conforms: $name', ({ run }) => run());
     }
 
     test('names migrate if the table is missing', async () => {
       const { handle } = await openHere();
-      const journal = postgresJournal(handle, { table: 'missing' });
-      expect(String(await catchError(tryClaim(journal, 'order-1')))).toContain('journal.migrate()');
+      const store = createPostgresStore(handle, 'missing');
+      for (const step of [() => store.read('order 1'), () => store.write('order 1', createChange())])
+        expect(String(await catchError(step()))).toContain('journal.migrate()');
     });
 
     test('keeps any text as it is', async () => {
       const { handle } = await openHere();
-      const journal = postgresJournal(handle, { table: 'odd_texts' });
-      await journal.migrate();
+      await postgresJournal(handle, { table: 'odd_texts' }).migrate();
+      const store = createPostgresStore(handle, 'odd_texts');
       const keys = ['null', '7', '{"a":1}', '2026-11-22T10:00:00Z', 'true', "O'Brien \\ $1 ?", 'ключ 🔑'];
-      for (const key of keys) {
-        const reference = `TXN-${key}`;
-        const result = { reference, message: 'a\0b \ud83d \\u0000 \\ud83d \\', amount: '25.50' };
-        expect(
-          await completeKey(journal, key, {
-            state: 'completed',
-            result,
-          }),
-        ).toBe(true);
-        expect(await tryClaim(journal, key)).toEqual({
-          state: 'completed',
-          result,
-        });
-        expect(await listKeys(journal, { reference })).toEqual([key]);
+      const text = `{"message":  ${JSON.stringify('a\0b \ud83d \\u0000 \\ud83d \\')}, "amount": 25.50}`;
+      const index = createIndex({ attentionAt: 1, dueAt: 2 });
+      const expected: ListedRecord[] = [];
+      for (const key of keys.toSorted(compareBytes)) {
+        const version = `${key} of ${key}`;
+        await writeNew(store, key, { version: 'first' });
+        await writeNew(store, key, { expected: 'first', version, text, index });
+        expect((await store.read(key)).record).toEqual({ version, text });
+        expected.push({ key, version, text, at: CREATED_AT });
       }
-      expect((await journal.count()).completed).toBe(keys.length);
-      expect((await countDue(journal)).due).toBe(keys.length);
-      expect((await claimDueKeys(journal)).sort()).toEqual(keys.toSorted());
-      expect(await countDue(journal)).toMatchObject({
-        due: 0,
-        nextIn: expect.any(Number),
-      });
+      const list = requireMethod(store, 'list');
+      expect(await list({ by: 'createdAt', after: null, limit: 10 })).toEqual(expected);
+      const attention = expected.map((record) => ({ ...record, at: 1 }));
+      expect(await list({ by: 'attentionAt', after: null, limit: 10 })).toEqual(attention);
+      const all = keys.length;
+      expect(await requireMethod(store, 'count')()).toEqual({ records: all, attention: all });
+      const countDue = requireMethod(store, 'countDue');
+      expect(await countDue({ kind: 'key' })).toEqual({ due: all, nextIn: null });
+      const claim = { kind: 'key', limit: 10, lease: 60_000 } as const;
+      const { records } = await requireMethod(store, 'claimDue')(claim);
+      const due = expected.map((record) => ({ ...record, at: 2 }));
+      expect(records.toSorted((one, other) => compareBytes(one.key, other.key))).toEqual(due);
+      expect(await countDue({ kind: 'key' })).toEqual({ due: 0, nextIn: expect.any(Number) });
+      expect(await requireMethod(store, 'delete')(records)).toBe(all);
     });
 
-    test('refuses to charge inside a transaction, and writes nothing into it', async () => {
-      const { handle, transact } = await openHere();
-      const journal = postgresJournal(handle);
-      await completeKey(journal, `of ${name}`, { state: 'unknown' });
+    test('refuses to write inside a transaction, and writes nothing into it', async () => {
+      const { store, transact } = await openStore();
+      const key = `of ${name}`;
+      const version = await writeNew(store, key);
       await transact(async (inside) => {
-        const own = postgresJournal(inside);
-        const refused = { name: 'JournalError', outcome: 'not_sent' };
-        for (const act of [() => tryClaim(own, 'order-2'), () => claimDueKeys(own)]) {
+        const own = createPostgresStore(inside, TABLE);
+        for (const act of [
+          () => own.write('order 2', createChange()),
+          () => own.write(key, createChange({ expected: version })),
+          () => requireMethod(own, 'claimDue')({ kind: 'key', limit: 1, lease: 60_000 }),
+          () => requireMethod(own, 'delete')([{ key, version }]),
+        ]) {
           const failure = await catchError(act());
-          expect(failure).toMatchObject(refused);
+          expect(failure).toMatchObject({ name: 'JournalError', outcome: 'not_sent' });
           expect(String(failure)).toContain('inside a transaction');
         }
-        expect(await own.read(`of ${name}`)).toMatchObject({ state: 'unknown' });
+        expect(await readVersion(own, key)).toBe(version);
       });
-      expect(await journal.read('order-2')).toBeNull();
-      await claimKey(journal, 'order-2');
+      expect([await readVersion(store, 'order 2'), await readVersion(store, key)]).toEqual([null, version]);
+      await writeNew(store, 'order 2');
     });
 
-    test('resolves as a part of a transaction', async () => {
-      const { handle, transact } = await openHere();
-      const journal = postgresJournal(handle);
-      const key = `resolved through ${name}`;
-      await completeKey(journal, key, { state: 'unknown' });
+    test('writes as a part of a transaction what need not be committed', async () => {
+      const { store, transact } = await openStore();
+      const key = `joined through ${name}`;
+      const expected = await writeNew(store, key);
+      const write = (inside: Handle) =>
+        writeNew(createPostgresStore(inside, TABLE), key, { expected, mustCommit: false });
       const rolledBack = transact(async (inside) => {
-        await postgresJournal(inside).resolve(key, 'not_charged', note);
+        await write(inside);
         throw new Error('rolled back');
       });
       expect(String(await catchError(rolledBack))).toContain('rolled back');
-      expect(await journal.read(key)).toMatchObject({ state: 'unknown' });
+      expect(await readVersion(store, key)).toBe(expected);
+      let version: string | undefined;
       await transact(async (inside) => {
-        await postgresJournal(inside).resolve(key, 'not_charged', note);
+        version = await write(inside);
       });
-      expect(await journal.read(key)).toMatchObject({ state: 'not_charged' });
+      expect(await readVersion(store, key)).toBe(version);
     });
 
     if (!setsIsolation) return;
-    test('charges through a strict isolation level that refuses overtaken writes', async () => {
+    test('writes through a strict isolation level that refuses overtaken writes', async () => {
       const pool = new Pool({ connectionString: running.place });
       // The server can stop before the last connection is closed.
       pool.on('error', () => {});
@@ -161,19 +181,22 @@ export function describeDriver(
         await pool.query('ALTER ROLE merchant RESET default_transaction_isolation');
         await pool.end();
       });
-      const { handle } = await openHere();
-      const journal = postgresJournal(handle);
+      const { store } = await openStore();
       const key = `overtaken through ${name}`;
-      await completeKey(journal, key, { state: 'rejected' });
+      const expected = await writeNew(store, key);
       const other = await pool.connect();
       await other.query('BEGIN');
-      await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
-      const claiming = tryClaim(journal, key);
+      await other.query(`UPDATE ${TABLE} SET version = version WHERE key = $1`, [key]);
+      const writing = store.write(key, createChange({ expected }));
       const isBlocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
       await expect.poll(async () => (await pool.query(isBlocked)).rows.length).toBe(1);
       await other.query('COMMIT');
       other.release();
-      expect(await claiming).toMatchObject({ state: 'claimed' });
+      expect(await writing).toBe(true);
     });
   });
 }
+
+const TABLE = 'payments_journal';
+
+const compareBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));

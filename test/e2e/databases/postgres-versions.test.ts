@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { postgresSchema } from '../../../src/journal/postgres.ts';
+import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import type { RunningDatabase } from './database.ts';
-import { createPostgresDatabase, startServer } from './postgres-database.ts';
+import { startServer } from './postgres-database.ts';
 
 const page = readFileSync('docs/reference/compatibility.md', 'utf8');
 
@@ -17,27 +19,23 @@ const modules = [
 ] as const;
 
 describe.each(modules)('PostgreSQL %s', (version, module) => {
-  const start = () => startServer(import.meta.resolve(module));
-  const database = createPostgresDatabase((place) => {
-    const pool = new Pool({ connectionString: place, max: 4 });
-    return { handle: pool, close: () => pool.end() };
-  }, start);
-  let running: RunningDatabase | undefined;
+  let running: RunningDatabase;
   beforeAll(async () => {
-    running = await start();
-    await database.prepare(running.place);
+    running = await startServer(import.meta.resolve(module));
   });
   afterAll(() => running?.stop());
 
   describe.concurrent('conforms', () => {
-    const cases = journalConformance((options, storage) =>
-      database.open(running?.place ?? '', options, storage),
-    );
+    const cases = journalConformance(async (table) => {
+      const pool = new Pool({ connectionString: running.place, max: 4 });
+      await pool.query(postgresSchema(table));
+      return { store: createPostgresStore(pool, table), close: () => pool.end() };
+    });
     test.each(cases)('$name', ({ run }) => run());
   });
 
   test('is the version that the page names', async () => {
-    const pool = new Pool({ connectionString: running?.place });
+    const pool = new Pool({ connectionString: running.place });
     const { rows } = await pool.query('SHOW server_version');
     await pool.end();
     const [found = ''] = /^[\d.]+/.exec(rows[0]?.server_version) ?? [];

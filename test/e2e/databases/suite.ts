@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import * as z from 'zod';
 import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import { JournalError, OutcomeUnknownError, type PaymentsClient } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { getRecords } from '../../../src/journal/create-journal.ts';
 import type { Journal } from '../../../src/journal/index.ts';
 import { type JournalConformanceOptions, journalConformance } from '../../../src/testing/index.ts';
 import { PATIENCE } from '../../helpers/patience.ts';
@@ -72,7 +72,7 @@ function describeConformance(database: TestDatabase, { without }: SuiteOptions):
   const readRunning = useDatabase(database);
   const openStore = async (storage: string) => {
     const { journal, close } = await database.open(readRunning().place, {}, storage);
-    return { store: getJournalCore(journal).store, close };
+    return { store: getRecords(journal).store, close };
   };
   const cases = journalConformance(openStore, { without });
   test.each(cases)('$name', ({ run }) => run());

@@ -132,7 +132,8 @@ describe('a web process and a cron job on PostgreSQL', () => {
       approve(orders);
     }
     await until(async () => {
-      const due = 'SELECT 1 FROM payments_journal WHERE due_at <= clock_timestamp()';
+      const due =
+        'SELECT 1 FROM payments_journal WHERE due_at <= extract(epoch FROM clock_timestamp()) * 1000';
       return (await pool.query(due)).rows.length >= ids.length;
     }, 'payments that are due');
     await Promise.all([sweep(), sweep()]);

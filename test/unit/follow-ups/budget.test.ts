@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
-import { type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { getRecords } from '../../../src/journal/create-journal.ts';
+import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish, openShop } from '../../helpers/follow-ups.ts';
+import { createHangingStore } from '../../helpers/hanging-store.ts';
 import { catchError } from '../../helpers/service.ts';
 
 beforeEach(() => {
@@ -52,7 +53,7 @@ describe('budget', () => {
     const shop = await openPaidShop(3, 20 * SECOND);
     const { sweep, journal } = shop.start({}, { polling });
     expect(await finish(sweep({ budget: 5 * SECOND }))).toMatchObject({ checked: 0, final: 0, due: 3 });
-    expect((await journal.read('order-1'))?.followUp?.checks).toBe(0);
+    expect(await journal.read('order-1')).toMatchObject({ checkedAt: undefined });
     expect(await finish(sweep())).toMatchObject({ checked: 3, final: 3, due: 0 });
   });
 
@@ -74,30 +75,17 @@ describe('budget', () => {
 
 describe('budget, while the database hangs', () => {
   /** Opens a shop whose database does not respond at one step, from a moment on. */
-  async function openHangingShop(step: 'read' | 'write' | 'claimDue' | 'countDue', handlerTime = 0) {
-    const store = memoryStore();
-    let hangs = false;
-    const hangAt = <T>(name: string, work: () => Promise<T>): Promise<T> =>
-      hangs && name === step ? new Promise(() => {}) : work();
-    const openJournal = () =>
-      memoryJournal({
-        store: {
-          ...store,
-          read: (key) => hangAt('read', () => store.read(key)),
-          write: (key, change) => hangAt('write', () => store.write(key, change)),
-          claimDue: (claim) => hangAt('claimDue', async () => (await store.claimDue?.(claim)) ?? []),
-          countDue: (query) =>
-            hangAt('countDue', async () => (await store.countDue?.(query)) ?? { due: 0, nextIn: null }),
-        },
-      });
+  async function openHangingShop(step: 'write' | 'claimDue' | 'countDue', handlerTime = 0) {
+    const { store, hang } = createHangingStore();
+    const openJournal = () => memoryJournal({ store });
     const shop = await openPaidShop(3, 100, openJournal);
     const onFinal = () => new Promise((resolve) => setTimeout(resolve, handlerTime));
     const { sweep } = shop.start({ onFinal }, { polling });
-    hangs = true;
+    hang(({ method }) => method === step);
     return sweep;
   }
 
-  test.each(['read', 'write', 'claimDue', 'countDue'] as const)(
+  test.each(['write', 'claimDue', 'countDue'] as const)(
     'is kept, and the sweep rejects with JournalError: %s',
     async (step) => {
       const sweep = await openHangingShop(step);
@@ -155,7 +143,7 @@ describe('signal', () => {
   test('reads nothing if it is aborted already', async () => {
     const shop = await openPaidShop(1, 0);
     const { sweep, journal } = shop.start();
-    const claimDue = vi.spyOn(getJournalCore(journal).followUps, 'claimDue');
+    const claimDue = vi.spyOn(getRecords(journal), 'claimDue');
     expect(await catchError(sweep({ signal: AbortSignal.abort('stop') }))).toBe('stop');
     expect(claimDue).not.toHaveBeenCalled();
   });
@@ -175,7 +163,7 @@ describe('signal', () => {
     stop.abort('deploy');
     expect(await finish(sweeping)).toBe('deploy');
     expect(isDone).toBe(true);
-    expect(await journal.read('order-1')).toMatchObject({ followUp: { ended: 'delivered' } });
+    expect(await countDue(journal)).toEqual({ due: 0, nextIn: null });
   });
 });
 
@@ -194,8 +182,9 @@ describe('memory', () => {
       { polling },
     );
     const limits: number[] = [];
-    const { claimDue } = getJournalCore(journal).followUps;
-    vi.spyOn(getJournalCore(journal).followUps, 'claimDue').mockImplementation((claim) => {
+    const records = getRecords(journal);
+    const claimDue = records.claimDue.bind(records);
+    vi.spyOn(records, 'claimDue').mockImplementation((claim) => {
       limits.push(claim.limit);
       return claimDue(claim);
     });

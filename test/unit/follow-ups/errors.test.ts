@@ -5,12 +5,18 @@ import {
   JournalError,
   PermissionError,
 } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
-import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { type JournalStore, memoryJournal } from '../../../src/journal/index.ts';
 import { countDue } from '../../helpers/claims.ts';
-import { SECOND } from '../../helpers/fake-clock.ts';
+import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
-import { findFollowUpEvents, finish, openShop, sweepFor } from '../../helpers/follow-ups.ts';
+import {
+  changeText,
+  type FollowedShop,
+  findFollowUpEvents,
+  finish,
+  openShop,
+  sweepFor,
+} from '../../helpers/follow-ups.ts';
 import { catchError } from '../../helpers/service.ts';
 
 beforeEach(() => {
@@ -82,18 +88,6 @@ describe('what concerns the client', () => {
     expect(await countDue(journal)).toMatchObject({ due: 3 });
   });
 
-  test('is a client for another service or mode', async () => {
-    const shop = await openPaidShop(3);
-    for (const options of [{ apiKey: 'sk_other_1' }, { baseUrl: 'https://other.example/api/v1' }]) {
-      const { sweep, journal } = shop.start({}, options);
-      const error = await finish(catchError(sweep()));
-      expect(error).toBeInstanceOf(ConfigurationError);
-      expect(error).toHaveProperty('message', expect.stringContaining('another base URL or mode'));
-      expect(await countDue(journal)).toMatchObject({ due: 3 });
-    }
-    expect(shop.gets).toEqual([]);
-  });
-
   test('asks for no API key if nothing is due', async () => {
     const shop = openShop();
     const apiKey = vi.fn(() => 'sk_test_x');
@@ -103,22 +97,25 @@ describe('what concerns the client', () => {
 });
 
 describe('a journal that fails', () => {
+  /** Opens a process whose database fails at the writes of a record that match. */
+  function startFailing(shop: FollowedShop, fails: (key: string, text: string) => boolean) {
+    const { store } = shop;
+    const write: JournalStore['write'] = async (key, change) => {
+      if (fails(key, change.text)) throw new Error('away');
+      return store.write(key, change);
+    };
+    return shop.start({}, {}, memoryJournal({ store: { ...store, write } }));
+  }
+
   test('ends the sweep with its error, and what was not recorded is done again', async () => {
     const shop = await openPaidShop(4);
-    const followUps = shop.start();
-    const { update } = getJournalCore(followUps.journal).followUps;
-    let fails = true;
-    vi.spyOn(getJournalCore(followUps.journal).followUps, 'update').mockImplementation(
-      async (record, ...step) => {
-        if (fails && record.key === 'order-2') throw new JournalError('away', { retryable: true });
-        return update(record, ...step);
-      },
-    );
+    let isAway = true;
+    const followUps = startFailing(shop, (key) => isAway && key === 'key order-2');
     const error = await finish(catchError(followUps.sweep()));
     expect(error).toBeInstanceOf(JournalError);
     // The others were recorded.
     expect(shop.finals.map(({ key }) => key).sort()).toEqual(['order-1', 'order-3', 'order-4']);
-    fails = false;
+    isAway = false;
     await sweepFor(50 * SECOND, followUps);
     expect(shop.finals).toHaveLength(4);
     expect(shop.gets).toHaveLength(5);
@@ -126,40 +123,48 @@ describe('a journal that fails', () => {
 
   test('is asked again for a moment, so that onFinal is not called twice', async () => {
     const shop = await openPaidShop(1);
-    const followUps = shop.start();
-    const { update } = getJournalCore(followUps.journal).followUps;
     let failures = 0;
-    vi.spyOn(getJournalCore(followUps.journal).followUps, 'update').mockImplementation(
-      async (record, followUp, dueIn) => {
-        if (followUp.ended && ++failures <= 3) throw new JournalError('away', { retryable: true });
-        return update(record, followUp, dueIn);
-      },
-    );
+    const followUps = startFailing(shop, (_, text) => text.includes('"final":"success"') && ++failures <= 3);
     expect(await finish(followUps.sweep())).toMatchObject({ final: 1, due: 0 });
     await sweepFor(50 * SECOND, followUps);
+    expect(failures).toBeGreaterThan(3);
     expect(shop.finals).toHaveLength(1);
   });
 });
 
-test('reports a record that it cannot read, and goes on with the others', async () => {
-  const store = memoryStore();
-  const shop = openShop({ openJournal: () => memoryJournal({ store }) });
-  for (let order = 1; order <= 5; order++) shop.service.approve(await finish(shop.charge(`order-${order}`)));
-  for (const key of ['order-1', 'order-2', 'order-3']) {
-    const found = await store.read(key);
-    if (!found) throw new Error('no record');
-    const index = { kind: 'key', state: 'completed', createdAt: 0, reference: null } as const;
-    const text = found.text.replace('"format":2', '"format":3');
-    const change = { version: 'newer', text, mustCommit: false, index, dueIn: 0 };
-    await store.write(key, { ...change, expected: found.version });
-  }
-  await pass(8 * SECOND);
-  const { sweep } = shop.start({}, { polling: { maxConcurrency: 1 } });
-  expect(await finish(sweep())).toMatchObject({ final: 2, due: 0 });
-  expect(findFollowUpEvents(shop.events).filter(({ result }) => result === 'unreadable')).toMatchObject([
-    { idempotencyKey: 'order-1' },
-    { idempotencyKey: 'order-2' },
-    { idempotencyKey: 'order-3' },
-  ]);
-  expect((await store.read('order-1'))?.version).toBe('newer');
+describe('a record that cannot be read', () => {
+  test.each([
+    ['of a newer format', (text: string) => text.replace('"format":1', '"format":2')],
+    ['that is damaged', (text: string) => text.slice(0, -9)],
+  ])('is reported, kept as it is, listed, and stops nothing else: one %s', async (_, damage) => {
+    const shop = await openPaidShop(5);
+    const keys = ['order-1', 'order-2', 'order-3'];
+    for (const key of keys) await changeText(shop.store, `key ${key}`, damage);
+    const texts = () =>
+      Promise.all(keys.map(async (key) => (await shop.store.read(`key ${key}`)).record?.text));
+    const before = await texts();
+    const followUps = shop.start({}, { polling: { maxConcurrency: 1 } });
+    const { journal, sweep } = followUps;
+    expect(await journal.count()).toEqual({ records: 5, attention: 0 });
+    expect(await finish(sweep())).toMatchObject({ final: 2, due: 0 });
+    const findReported = () =>
+      findFollowUpEvents(shop.events).flatMap(({ result, idempotencyKey }) =>
+        result === 'unreadable' ? [idempotencyKey] : [],
+      );
+    expect(findReported()).toEqual(keys);
+    expect(await journal.count()).toEqual({ records: 5, attention: 3 });
+    const listing = catchError(journal.listAttention().next());
+    expect(await listing).toHaveProperty(
+      'message',
+      expect.stringMatching(/"order-1", "order-2", "order-3" cannot be read/),
+    );
+    // It is due again after a day, and said again.
+    await sweepFor(23 * 60 * MINUTE, followUps);
+    expect(findReported()).toEqual(keys);
+    await sweepFor(2 * 60 * MINUTE, followUps);
+    expect(findReported()).toEqual([...keys, ...keys]);
+    expect(await texts()).toEqual(before);
+    expect(before).not.toContain(undefined);
+    expect(shop.finals).toHaveLength(2);
+  });
 });

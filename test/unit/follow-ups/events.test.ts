@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import type { Logger } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { getRecords } from '../../../src/journal/create-journal.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish, loseCharge, openShop, sweepFor } from '../../helpers/follow-ups.ts';
@@ -62,7 +62,7 @@ test('writes an error when a run pauses', async () => {
   const shop = openShop();
   const { lines, logger } = createLines();
   const { run, journal } = shop.start({}, { logger });
-  vi.spyOn(getJournalCore(journal).followUps, 'claimDue').mockRejectedValue(new Error('no route'));
+  vi.spyOn(getRecords(journal), 'claimDue').mockRejectedValue(new Error('no route'));
   const stop = new AbortController();
   const running = run({ signal: stop.signal });
   await pass(SECOND, 100);

@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import { countDue } from '../../helpers/claims.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { findFollowUpEvents, finish, openShop, sweepFor } from '../../helpers/follow-ups.ts';
+import { createHangingStore } from '../../helpers/hanging-store.ts';
 import { catchError, EMAIL, PHONE } from '../../helpers/service.ts';
 
 beforeEach(() => {
@@ -85,8 +87,8 @@ describe('onFinal', () => {
       },
     });
     await sweepFor(9 * SECOND, followUps);
-    const text = JSON.stringify(await followUps.journal.read('order-1'));
-    expect(text).toContain('"final":{"status":"success"');
+    const text = JSON.stringify(await shop.store.read('key order-1'));
+    expect(text).toContain('\\"status\\":\\"success\\"');
     expect(text).not.toContain(EMAIL);
     expect(text).not.toContain(PHONE.slice(-4));
   });
@@ -126,10 +128,10 @@ describe('onFinal', () => {
 
   test('is not called for a status that finalStatuses leaves out', async () => {
     const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.abandon(reference);
     const polling = { finalStatuses: ['success', 'failed'] as const };
-    const followUps = shop.start({}, { polling });
+    const reference = await finish(shop.charge('order-1', { polling }));
+    shop.service.abandon(reference);
+    const followUps = shop.start();
     await sweepFor(MINUTE, followUps);
     expect(shop.finals).toEqual([]);
     shop.service.approve(reference);
@@ -186,31 +188,23 @@ describe('a slow handler', () => {
     const startedAt = Date.now();
     expect(await finish(sweep({ budget: 5 * SECOND }))).toMatchObject({ final: 1, due: 0, nextAt: null });
     expect(Date.now() - startedAt).toBeGreaterThanOrEqual(MINUTE);
-    expect(await journal.read('order-1')).toMatchObject({ followUp: { ended: 'delivered' } });
+    expect(await countDue(journal)).toEqual({ due: 0, nextIn: null });
   });
 
   test('runs once more if its process dies meanwhile', async () => {
     const { shop } = await openPaidShop();
     await pass(8 * SECOND);
-    let isAlive = true;
     const calls: string[] = [];
-    const dying = shop.start({
-      onFinal() {
-        calls.push('dying');
-        return new Promise(() => {});
-      },
-    });
-    // A process that is killed writes nothing any more.
-    const { update, claimDue } = getJournalCore(dying.journal).followUps;
-    vi.spyOn(getJournalCore(dying.journal).followUps, 'update').mockImplementation(async (...step) =>
-      isAlive ? update(...step) : new Promise(() => {}),
-    );
-    vi.spyOn(getJournalCore(dying.journal).followUps, 'claimDue').mockImplementation(async (claim) =>
-      isAlive ? claimDue(claim) : new Promise(() => {}),
-    );
+    const { store, hang } = createHangingStore(shop.store);
+    const onFinal = () => {
+      calls.push('dying');
+      return new Promise(() => {});
+    };
+    const dying = shop.start({ onFinal }, {}, memoryJournal({ store }));
     dying.sweep().catch(() => {});
     await pass(SECOND);
-    isAlive = false;
+    // A process that is killed writes nothing any more.
+    hang(() => true);
     const next = shop.start({ onFinal: () => calls.push('next') });
     await sweepFor(30 * SECOND, next);
     expect(calls).toEqual(['dying']);

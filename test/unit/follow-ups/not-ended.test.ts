@@ -1,12 +1,16 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { PermissionError } from '../../../src/index.ts';
-import { type JournalStore, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { getRecords } from '../../../src/journal/create-journal.ts';
+import { memoryStore } from '../../../src/journal/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import {
+  changeText,
   type FollowedShop,
   findFollowUpEvents,
   finish,
+  getTimes,
+  keepTime,
   openShop,
   sweepFor,
 } from '../../helpers/follow-ups.ts';
@@ -21,24 +25,25 @@ beforeEach(() => {
 
 const findResults = ({ events }: FollowedShop) => findFollowUpEvents(events).map(({ result }) => result);
 
-/** Opens a shop whose records are in one store. */
-function openShopOn(store: JournalStore, options: Parameters<typeof openShop>[0] = {}) {
-  return openShop({ ...options, openJournal: () => memoryJournal({ store }) });
-}
-
-/** Changes the text of a record, as another program would. */
-async function changeRecord(store: JournalStore, key: string, change: (text: string) => string) {
-  const found = await store.read(key);
-  if (!found) throw new Error(`${key} has no record`);
-  const text = change(found.text);
-  expect(text).not.toBe(found.text);
-  const { createdAt, result } = JSON.parse(text);
-  const index = { kind: 'key', state: 'completed', createdAt, reference: result.reference } as const;
-  const written = { version: 'changed', text, mustCommit: false, index, dueIn: 0 };
-  await store.write(key, { ...written, expected: found.version });
-}
-
 describe('a clock that is wrong', () => {
+  test('is none of a process: each goes by that of the store', async () => {
+    const startedAt = Date.now();
+    const clock = performance.now();
+    const store = keepTime(memoryStore(), () => startedAt + performance.now() - clock);
+    const shop = openShop({ store });
+    const reference = await finish(shop.charge('order-1'));
+    for (const days of [8, -30, 0]) {
+      vi.setSystemTime(Date.now() + days * DAY);
+      await finish(shop.start().sweep());
+      expect(shop.gets).toEqual([]);
+      expect((await store.read('key order-1')).record?.text).not.toContain('seen');
+    }
+    await pass(8 * SECOND);
+    shop.service.approve(reference);
+    vi.setSystemTime(Date.now() - 30 * DAY);
+    expect(await finish(shop.start().sweep())).toMatchObject({ final: 1, due: 0 });
+  });
+
   test('ends no follow-up if it is eight days ahead for one sweep', async () => {
     const shop = openShop();
     const reference = await finish(shop.charge('order-1'));
@@ -61,7 +66,7 @@ describe('a clock that is wrong', () => {
     const reference = await finish(shop.charge('order-1'));
     vi.setSystemTime(now);
     const followUps = shop.start();
-    await sweepFor(2 * DAY, followUps);
+    await sweepFor(5 * 60 * MINUTE, followUps);
     expect(findResults(shop)).not.toContain('given_up');
     shop.service.approve(reference);
     await sweepFor(2 * 60 * MINUTE, followUps);
@@ -145,45 +150,35 @@ describe('a payment that the API key may not read', () => {
   });
 });
 
-test('postpones a record of another service, and follows the others', async () => {
-  const store = memoryStore();
-  const shop = openShopOn(store);
+test('says a record of another service once, postpones it, and follows the others', async () => {
+  const shop = openShop();
   for (let order = 1; order <= 5; order++) shop.service.approve(await finish(shop.charge(`order-${order}`)));
-  await changeRecord(store, 'order-1', (text) => text.replace(/"service":"[^"]*"/, '"service":"another"'));
+  for (const key of ['key order-1', 'key order-2'])
+    await changeText(shop.store, key, (text) => text.replace(/"service":"[^"]*"/, '"service":"another"'));
   await pass(8 * SECOND);
   const followUps = shop.start();
-  expect(await finish(followUps.sweep())).toMatchObject({ final: 4, due: 0 });
+  expect(await finish(followUps.sweep())).toMatchObject({ final: 3, due: 0 });
+  await sweepFor(3 * 60 * MINUTE, followUps);
   expect(findFollowUpEvents(shop.events).filter(({ result }) => result === 'failed')).toMatchObject([
     { idempotencyKey: 'order-1', error: expect.stringContaining('another base URL or mode') },
   ]);
-  await sweepFor(59 * MINUTE, followUps);
-  expect(findResults(shop).filter((result) => result === 'failed')).toHaveLength(1);
+  expect(shop.gets).toHaveLength(3);
 });
 
 test('records each step again that the database gave up', async () => {
   const store = memoryStore();
   let writes = 0;
-  const shop = openShopOn({
-    ...store,
-    // As after a deadlock: nothing was written, and no other process has changed the record.
-    write: async (key, change) => (++writes % 2 === 0 ? false : store.write(key, change)),
+  const shop = openShop({
+    store: {
+      ...store,
+      // As after a deadlock: nothing was written, and no other process has changed the record.
+      write: async (key, change) => (++writes % 2 === 0 ? false : store.write(key, change)),
+    },
   });
   for (let order = 1; order <= 20; order++) shop.service.approve(await finish(shop.charge(`order-${order}`)));
   await sweepFor(2 * MINUTE, shop.start());
   expect(shop.finals).toHaveLength(20);
   expect(shop.gets).toHaveLength(20);
-});
-
-test('delivers a transaction that two charges returned to the first key only', async () => {
-  const store = memoryStore();
-  const shop = openShopOn(store);
-  const reference = await finish(shop.charge('order-1'));
-  shop.service.approve(reference);
-  const second = await finish(shop.charge('order-2'));
-  await changeRecord(store, 'order-2', (text) => text.replaceAll(second, reference));
-  await sweepFor(DAY, shop.start());
-  expect(shop.finals).toMatchObject([{ key: 'order-1', reference }]);
-  expect(shop.attentions).toMatchObject([{ key: 'order-2', reference, reason: 'mismatch' }]);
 });
 
 describe('a handler that hangs', () => {
@@ -209,77 +204,82 @@ describe('a handler that hangs', () => {
   });
 
   test('does not keep run from going on after an error of the journal', async () => {
-    const store = memoryStore();
-    let isAway = false;
-    const shop = openShopOn({
-      ...store,
-      claimDue: async (claim) => {
-        if (isAway) throw new Error('ECONNRESET');
-        return (await store.claimDue?.(claim)) ?? [];
-      },
-    });
+    const shop = openShop();
     const finals: string[] = [];
     const onFinal = ({ key }: { key: string }) => {
       finals.push(key);
       return key === 'order-1' ? new Promise(() => {}) : undefined;
     };
     shop.service.approve(await finish(shop.charge('order-1')));
-    shop.start({ onFinal }).run();
+    const { run, journal } = shop.start({ onFinal });
+    run();
     await pass(20 * SECOND, 500);
-    isAway = true;
+    const spy = vi.spyOn(getRecords(journal), 'claimDue').mockRejectedValue(new Error('ECONNRESET'));
     await pass(5 * SECOND, 500);
-    isAway = false;
+    expect(spy).toHaveBeenCalled();
+    spy.mockRestore();
     shop.service.approve(await finish(shop.charge('order-2')));
     await pass(2 * MINUTE, 500);
     expect(finals).toEqual(['order-1', 'order-2']);
   });
 });
 
-describe('a payment that was abandoned', () => {
-  async function openAbandonedShop() {
+describe.each(['failed', 'abandoned'] as const)('a payment that is %s', (status) => {
+  async function openEndedShop() {
     const shop = openShop();
     const reference = await finish(shop.charge('order-1'));
-    shop.service.abandon(reference);
+    shop.service.settleAfter(reference, SECOND, status);
     const followUps = shop.start();
-    await sweepFor(MINUTE, followUps);
-    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'abandoned' }]);
+    await sweepFor(MINUTE / 2, followUps);
+    expect(shop.finals).toMatchObject([{ key: 'order-1', status }]);
     return { shop, reference, followUps };
   }
 
   test('is delivered once more if it is paid after days', async () => {
-    const { shop, reference, followUps } = await openAbandonedShop();
+    const { shop, reference, followUps } = await openEndedShop();
     await sweepFor(6 * DAY, followUps);
     expect(shop.finals).toHaveLength(1);
     shop.service.approve(reference);
-    await sweepFor(2 * 60 * MINUTE, followUps);
-    expect(shop.finals.map(({ status }) => status)).toEqual(['abandoned', 'success']);
-    expect(await followUps.journal.read('order-1')).toMatchObject({ followUp: { ended: 'delivered' } });
+    await sweepFor(DAY, followUps);
+    expect(shop.finals.map((final) => final.status)).toEqual([status, 'success']);
+    expect(await followUps.journal.read('order-1')).toMatchObject({ nextCheckAt: undefined });
     expect(shop.attentions).toEqual([]);
   });
 
-  test('is checked at slow pauses for 7 days, and ends without a word', async () => {
-    const { shop, followUps } = await openAbandonedShop();
-    const results = await sweepFor(8 * DAY, followUps);
+  test('is checked 18 times more, until a week after its end, without a word', async () => {
+    const { shop, followUps } = await openEndedShop();
+    const results = await sweepFor(9 * DAY, followUps);
     expect(results.at(-1)).toMatchObject({ due: 0, nextAt: null });
-    expect(shop.gets.length).toBeLessThan(180);
-    const last = shop.gets.at(-1)?.at ?? 0;
-    expect(last).toBeGreaterThan(7 * DAY);
-    expect(last).toBeLessThan(7 * DAY + 2 * 60 * MINUTE);
+    const [first = 0, ...times] = getTimes(shop);
+    expect(times).toHaveLength(18);
+    const pauses = times.map((at, index) => Math.round((at - (times[index - 1] ?? first)) / 1_000));
+    expect(pauses.slice(0, 4)).toEqual([30, 60, 120, 240]);
+    expect(pauses.at(-1)).toBe(86_400);
+    expect((times.at(-1) ?? 0) - first).toBeGreaterThanOrEqual(7 * DAY);
+    expect((times.at(-2) ?? 0) - first).toBeLessThan(7 * DAY);
     expect(shop.finals).toHaveLength(1);
     expect(shop.attentions).toEqual([]);
     expect(findResults(shop)).toEqual(['final', 'delivered']);
   });
 
+  test('is checked once more after months in which nobody swept', async () => {
+    const { shop, reference, followUps } = await openEndedShop();
+    await pass(60 * DAY, DAY);
+    shop.service.approve(reference);
+    await finish(followUps.sweep());
+    expect(shop.finals.map((final) => final.status)).toEqual([status, 'success']);
+  });
+
   test('is delivered at a notification', async () => {
-    const { shop, reference, followUps } = await openAbandonedShop();
+    const { shop, reference, followUps } = await openEndedShop();
     shop.service.approve(reference);
     await finish(followUps.notify(reference));
     await sweepFor(2 * SECOND, followUps);
-    expect(shop.finals.map(({ status }) => status)).toEqual(['abandoned', 'success']);
+    expect(shop.finals.map((final) => final.status)).toEqual([status, 'success']);
   });
 
   test('needs a person if another amount was paid', async () => {
-    const { shop, reference, followUps } = await openAbandonedShop();
+    const { shop, reference, followUps } = await openEndedShop();
     shop.service.approve(reference);
     const always = { times: Number.POSITIVE_INFINITY };
     shop.service.fault('verify', { kind: 'wrongAmount', amount: '2.55' }, always);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClosedError, ConfigurationError, JournalError } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { getRecords } from '../../../src/journal/create-journal.ts';
 import { createJournal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
@@ -52,7 +52,7 @@ test('checks at the times of the schedule', async () => {
 test('looks for what others add every 5 s', async () => {
   const shop = openShop();
   const { run, journal } = shop.start();
-  const claimDue = vi.spyOn(getJournalCore(journal).followUps, 'claimDue');
+  const claimDue = vi.spyOn(getRecords(journal), 'claimDue');
   const stop = new AbortController();
   const running = run({ signal: stop.signal });
   await pass(MINUTE, 100);
@@ -64,7 +64,7 @@ test('looks for what others add every 5 s', async () => {
 
 test('resolves at once if its signal is aborted', async () => {
   const { run, journal } = openShop().start();
-  const claimDue = vi.spyOn(getJournalCore(journal).followUps, 'claimDue');
+  const claimDue = vi.spyOn(getRecords(journal), 'claimDue');
   expect(await run({ signal: AbortSignal.abort('stop') })).toBeUndefined();
   expect(claimDue).not.toHaveBeenCalled();
 });
@@ -85,7 +85,7 @@ test('resolves after the handlers that were called have ended', async () => {
   stop.abort();
   await finish(running);
   expect(isDone).toBe(true);
-  expect(await journal.read('order-1')).toMatchObject({ followUp: { ended: 'delivered' } });
+  expect(await countDue(journal)).toEqual({ due: 0, nextIn: null });
 });
 
 test('goes on while a handler hangs', async () => {
@@ -186,7 +186,7 @@ describe('a journal that is away', () => {
   test('is an event, and a pause that doubles from 1 s to a minute', async () => {
     const shop = openShop();
     const { run, journal } = shop.start();
-    vi.spyOn(getJournalCore(journal).followUps, 'claimDue').mockRejectedValue(
+    vi.spyOn(getRecords(journal), 'claimDue').mockRejectedValue(
       new JournalError('away', { retryable: true }),
     );
     const stop = new AbortController();
@@ -205,14 +205,11 @@ describe('a journal that is away', () => {
     const shop = openShop();
     shop.service.approve(await finish(shop.charge('order-1')));
     const { run, journal } = shop.start();
-    const { claimDue } = getJournalCore(journal).followUps;
-    const spy = vi
-      .spyOn(getJournalCore(journal).followUps, 'claimDue')
-      .mockRejectedValue(new Error('ECONNREFUSED'));
+    const spy = vi.spyOn(getRecords(journal), 'claimDue').mockRejectedValue(new Error('ECONNREFUSED'));
     const stop = new AbortController();
     const running = run({ signal: stop.signal });
     await pass(20 * SECOND, 100);
-    spy.mockImplementation(claimDue);
+    spy.mockRestore();
     await pass(40 * SECOND, 100);
     expect(shop.finals).toHaveLength(1);
     stop.abort();
@@ -222,7 +219,7 @@ describe('a journal that is away', () => {
   test('pauses for 1 s again, once a sweep succeeded in between', async () => {
     const shop = openShop();
     const { run, journal } = shop.start();
-    const claimDue = vi.spyOn(getJournalCore(journal).followUps, 'claimDue');
+    const claimDue = vi.spyOn(getRecords(journal), 'claimDue');
     for (const isAway of [true, true, true, false, true])
       if (isAway) claimDue.mockRejectedValueOnce(new JournalError('away', { retryable: true }));
       else claimDue.mockResolvedValueOnce([]);

@@ -359,6 +359,14 @@ export const brokenLists: BrokenStores = {
             remove(records.slice(0, 2)),
       ),
     ],
+    [
+      'deletes all',
+      'read returned no record, after others were deleted',
+      changeDelete(({ delete: remove, written }) => async () => {
+        await remove([...written].map(([key, { version }]) => ({ key, version })));
+        return 2;
+      }),
+    ],
     ['deletes nothing', 'read returned a record, after it was deleted', changeDelete(() => async () => 2)],
     [
       'refuses a key that was deleted',

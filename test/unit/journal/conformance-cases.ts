@@ -28,13 +28,13 @@ export function createWholeStore(): WholeStore {
     },
     async put(key, { version, text, ...index }) {
       const change = written.get(key);
-      if (!change?.index) return;
+      if (!change) return;
       const next = { version: version ?? change.version, text: text ?? change.text };
       await write(key, {
         ...change,
         ...next,
         expected: change.version,
-        index: { ...change.index, ...index },
+        index: change.index && { ...change.index, ...index },
       });
     },
   };

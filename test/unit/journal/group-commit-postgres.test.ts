@@ -3,11 +3,10 @@ import { expect, test, vi } from 'vitest';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import type { JournalStore, RecordWrite } from '../../../src/journal/store.ts';
 import { startCuttingProxy } from '../../helpers/cutting-proxy.ts';
-import { catchError } from '../../helpers/service.ts';
-import { useDatabase } from '../../helpers/use-database.ts';
 import {
   createTable,
   createWrite,
+  IMPATIENT,
   openClient,
   openPool,
   type PostgresTable,
@@ -16,7 +15,9 @@ import {
   requireMethod,
   STRICT,
   writeNew,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { catchError } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
 const server = useDatabase();
 
@@ -90,15 +91,16 @@ test.each(['read\\ committed', 'repeatable\\ read', 'serializable'])(
 
 test('does not let a locked record hold up the others', async () => {
   const table = await createTable(server);
+  const store = createPostgresStore(openPool(server, IMPATIENT), table.name);
   const first = nameKeys(4).map((key) => createWrite(key));
-  await writeAll(table.store, first);
+  await writeAll(store, first);
   const other = await openClient(server);
   await other.query('BEGIN');
   await other.query(`SELECT 1 FROM ${table.name} WHERE key = 'order 2' FOR UPDATE`);
   const second = first.map(({ key, change: { version } }) => createWrite(key, { expected: version }));
-  expect(await writeAll(table.store, second)).toEqual([true, true, undefined, true]);
+  expect(await writeAll(store, second)).toEqual([true, true, undefined, true]);
   await other.query('COMMIT');
-  expect(await writeAll(table.store, second)).toEqual([undefined, undefined, true, undefined]);
+  expect(await writeAll(store, second)).toEqual([undefined, undefined, true, undefined]);
   expect(await readVersions(table, second)).toEqual(versionsOf(second));
 });
 

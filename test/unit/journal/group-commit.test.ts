@@ -1,11 +1,16 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { writeText } from '../../../src/journal/compare-and-swap.ts';
-import { createJournal, type JournalStore, type RecordWrite } from '../../../src/journal/index.ts';
+import {
+  createJournal,
+  type JournalStore,
+  memoryStore,
+  type RecordChange,
+  type RecordWrite,
+} from '../../../src/journal/index.ts';
+import { Records } from '../../../src/journal/records.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { nextTurn } from '../../../src/timing.ts';
-import { claimKey, tryClaim } from '../../helpers/claims.ts';
-import { createFaultyStore } from '../../helpers/faulty-store.ts';
+import { claimKey } from '../../helpers/claims.ts';
 import { catchError } from '../../helpers/service.ts';
 
 /** A store whose statements end when the test says so. */
@@ -13,7 +18,7 @@ function createHeldStore(groupResults: (writes: readonly RecordWrite[]) => (bool
   const statements: { keys: string[]; end: () => void }[] = [];
   const hold = (keys: string[]) => new Promise<void>((end) => statements.push({ keys, end }));
   const store: JournalStore = {
-    read: async () => null,
+    read: async () => ({ record: null, now: 0 }),
     write: async (key) => {
       await hold([key]);
       return true;
@@ -31,10 +36,13 @@ function createHeldStore(groupResults: (writes: readonly RecordWrite[]) => (bool
   return { store, keys, endAll };
 }
 
+const writeText = (store: JournalStore, key: string, change: RecordChange) =>
+  new Records(store, 10_000).writeText(key, change);
+
 let versions = 0;
 const newChange = (mustCommit = true) => {
   const version = `version.${++versions}`;
-  return { expected: null, version, text: '{}', mustCommit, index: null, dueIn: null };
+  return { expected: null, version, text: '{}', mustCommit, index: null };
 };
 
 function fakeEveryTimer(): void {
@@ -117,8 +125,7 @@ test('writes what a group leaves over after 100 ms, if that group hangs', async 
 
 test('writes alone what a group did not try, and what a store groups wrongly', async () => {
   for (const results of [[undefined, true], [], ['yes', 1], null]) {
-    const records = new Map();
-    const { write, read } = createFaultyStore(records);
+    const { write, read } = memoryStore();
     const alone: string[] = [];
     const store = {
       read,
@@ -136,13 +143,13 @@ test('writes alone what a group did not try, and what a store groups wrongly', a
     const keys = ['first', 'a', 'b'];
     const written = keys.map((key) => Reflect.apply(writeText, undefined, [given, key, newChange()]));
     expect(await Promise.all(written)).toEqual([true, true, true]);
-    expect([...records.keys()].sort()).toEqual(['a', 'b', 'first']);
+    for (const key of keys) expect((await read(key)).record).not.toBeNull();
     expect(alone).toContain('a');
   }
 });
 
 test('gives each write its own error', async () => {
-  const { write, read } = createFaultyStore(new Map());
+  const { write, read } = memoryStore();
   const store: JournalStore = {
     read,
     write: (key, change) => (key === 'bad' ? Promise.reject(new Error('too long')) : write(key, change)),
@@ -156,7 +163,7 @@ test('gives each write its own error', async () => {
 });
 
 test('keeps charges apart on a store with writeAll', async () => {
-  const { write, ...store } = createFaultyStore(new Map());
+  const { write, ...store } = memoryStore();
   const journal = createJournal({
     ...store,
     write,
@@ -164,10 +171,10 @@ test('keeps charges apart on a store with writeAll', async () => {
   });
   await claimKey(journal, 'order-0');
   const keys = Array.from({ length: 10 }, (_, index) => `order-${index % 5}`);
-  const results = await Promise.all(keys.map((key) => tryClaim(journal, key)));
-  expect(results.map(({ state }) => state).sort()).toEqual([
-    ...Array(4).fill('claimed'),
-    ...Array(6).fill('in_progress'),
+  const ends = await Promise.allSettled(keys.map((key) => claimKey(journal, key)));
+  expect(ends.map(({ status }) => status).sort()).toEqual([
+    ...Array(4).fill('fulfilled'),
+    ...Array(6).fill('rejected'),
   ]);
 });
 
@@ -190,8 +197,8 @@ test('writes to SQLite in one transaction what comes in one turn', async () => {
   const keys = Array.from({ length: 11 }, (_, index) => `order-${index}`);
   // Each callback is a task of its own, as the responses of several sockets are. All run in one turn.
   const claimInTask = (key: string) =>
-    new Promise((resolve) => setImmediate(resolve)).then(() => tryClaim(journal, key));
-  const results = await Promise.all(keys.map(claimInTask));
-  expect(results.map(({ state }) => state)).toEqual(['in_progress', ...Array(10).fill('claimed')]);
+    new Promise((resolve) => setImmediate(resolve)).then(() => claimKey(journal, key));
+  const ends = await Promise.allSettled(keys.map(claimInTask));
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', ...Array(10).fill('fulfilled')]);
   expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'BEGIN IMMEDIATE', 'COMMIT']);
 });

@@ -157,7 +157,8 @@ function findFault({ error, value, after, hasSent }: End): string | undefined {
   if (after === undefined) return 'has not ended';
   if (after > 15 * SECOND) return `ended after ${after} ms`;
   // What the service has made is returned, or said to be unknown.
-  if (hasSent && error === undefined && Object(value).reference !== undefined) return undefined;
+  const { reference, payment } = Object(value);
+  if (hasSent && error === undefined && (reference ?? payment?.reference) !== undefined) return undefined;
   if (!(error instanceof JournalError)) return `ended with ${String(error)}`;
   if (hasSent) return error.outcome === 'unknown' ? undefined : `has the outcome ${error.outcome}`;
   return error.retryable && error.outcome !== 'unknown' ? undefined : `is ${error.outcome}: ${error.message}`;
@@ -309,7 +310,7 @@ test('releases a claim that is written after its call has failed', async () => {
   const hanging = createHangingStore();
   const shop = openOrderShop({ store: hanging.store });
   const { charge, journal } = shop.start();
-  hanging.hang(({ method, key }) => method === 'write' && key === '17/1');
+  hanging.hang(({ method, key }) => method === 'write' && key === 'order 17');
   const { end } = await timed(charge('17', momo));
   expect(end).toMatchObject({ code: 'journal_error', retryable: true, outcome: 'not_sent' });
   hanging.release();

@@ -1,49 +1,48 @@
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type Journal, type JournalOptions, memoryJournal } from '../../../src/journal/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { claimKey, tryClaim } from '../../helpers/claims.ts';
+import { claimKey } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
+import { catchError } from '../../helpers/service.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
-const kinds: [string, () => Journal][] = [
-  ['memory', () => memoryJournal()],
+const kinds: [string, (options?: JournalOptions) => Journal][] = [
+  ['memory', memoryJournal],
   [
     'SQLite',
-    () => {
+    (options) => {
       const own = new DatabaseSync(':memory:');
       onTestFinished(() => own.close());
-      return sqliteJournal(own);
+      return sqliteJournal(own, options);
     },
   ],
 ];
 
 test.each(kinds)('takes a claim as unknown after the clock is set ahead: %s', async (_kind, make) => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
+  onTestFinished(() => void vi.useRealTimers());
   const journal = make();
   await claimKey(journal, 'order-17');
-  expect(await tryClaim(journal, 'order-17')).toMatchObject({
-    state: 'in_progress',
+  expect(await journal.read('order-17')).toMatchObject({ state: 'begun', inProgress: true });
+  expect(await catchError(journal.resolve('order-17', 'not_charged', note))).toMatchObject({
+    name: 'JournalError',
+    retryable: true,
   });
   vi.setSystemTime(Date.now() + DAY);
-  expect(await tryClaim(journal, 'order-17')).toMatchObject({ state: 'unknown' });
   expect(await journal.read('order-17')).toMatchObject({ state: 'unknown', inProgress: false });
+  expect(await catchError(claimKey(journal, 'order-17'))).toMatchObject({
+    message: expect.stringContaining('cannot be claimed: replay'),
+  });
   await journal.resolve('order-17', 'not_charged', note);
-  expect(await tryClaim(journal, 'order-17')).toMatchObject({ state: 'claimed' });
+  await claimKey(journal, 'order-17');
 });
 
-describe('the lease', () => {
-  test.each([99, -1, Number.NaN, 2 ** 31, Number.POSITIVE_INFINITY, '5000', null])(
-    'cannot be %j',
-    (lease) => {
-      const options: object = { lease };
-      expect(() => memoryJournal(options)).toThrow(
-        'lease must be milliseconds, at least 100 and under 2^31.',
-      );
-    },
-  );
-});
+test.each([99, -1, Number.NaN, 2 ** 31, Number.POSITIVE_INFINITY, '5000', null])(
+  'the lease cannot be %j',
+  (lease) => {
+    const options: object = { lease };
+    expect(() => memoryJournal(options)).toThrow('lease must be milliseconds, at least 100 and under 2^31.');
+  },
+);

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { getRecords } from '../../../src/journal/create-journal.ts';
 import { createJournal, memoryJournal } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { mysqlJournal } from '../../../src/journal/mysql.ts';
@@ -27,8 +27,8 @@ test.each(makers)('refuses options that are not an object: %s', (_kind, make) =>
     expect(() => make(options)).toThrow(ConfigurationError);
     expect(() => make(options)).toThrow('The options of a journal must be an object');
   }
-  expect(getJournalCore(make(undefined))).toMatchObject({ lease: 10_000 });
-  expect(getJournalCore(make({ lease: 500 }))).toMatchObject({ lease: 500 });
+  expect(getRecords(make(undefined))).toMatchObject({ lease: 10_000 });
+  expect(getRecords(make({ lease: 500 }))).toMatchObject({ lease: 500 });
 });
 
 test.each(makers)('refuses an unknown option, and names the nearest: %s', (_kind, make) => {
@@ -65,17 +65,4 @@ describe.each([
       expect(await catchError(resolving())).toBeInstanceOf(JournalError);
     },
   );
-});
-
-test.each<[unknown, string]>([
-  ['unknown', 'list takes an object'],
-  [{ stat: 'unknown' }, 'Unknown option "stat". Did you mean state?'],
-  [{ state: 'unresolved' }, 'state must be one of begun, completed'],
-  [{ reference: 17 }, 'reference must be text'],
-  [{ limit: -1 }, 'limit must be a whole number'],
-])('refuses to list %j', async (query, message) => {
-  const journal = memoryJournal();
-  const failure = await catchError(Reflect.apply(journal.list, journal, [query]).next());
-  expect(failure).toBeInstanceOf(ConfigurationError);
-  expect(String(failure)).toContain(message);
 });

@@ -2,17 +2,18 @@ import { expect, test } from 'vitest';
 import { fromQuery } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import { type JournalStore, MAX_DUE_IN, type RecordKind } from '../../../src/journal/store.ts';
-import { useDatabase } from '../../helpers/use-database.ts';
 import {
   createChange,
   createIndex,
   createTable,
+  IMPATIENT,
   openClient,
   openPool,
   readVersion,
   requireMethod,
   writeNew,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
 const server = useDatabase();
 
@@ -86,7 +87,7 @@ test('counts what is due, and when the next one is', async () => {
 
 test('claims what is due at the latest time in time', async () => {
   const { store, openAhead } = await createTable(server);
-  await writeDueIn(store, 'order 1', Math.floor(MAX_DUE_IN));
+  await writeDueIn(store, 'order 1', MAX_DUE_IN);
   expect(await claimKeys(store)).toEqual([]);
   expect(await claimKeys(await openAhead(MAX_DUE_IN))).toEqual(['order 1']);
 });
@@ -119,7 +120,8 @@ test.each(['read\\ committed', 'repeatable\\ read', 'serializable'])(
 );
 
 test('skips a record that a transaction holds, and returns it later', async () => {
-  const { name, store } = await createTable(server);
+  const { name } = await createTable(server);
+  const store = createPostgresStore(openPool(server, IMPATIENT), name);
   await writeDueIn(store, 'order 1', 0);
   await writeDueIn(store, 'order 2', 0);
   const other = await openClient(server);

@@ -13,8 +13,6 @@ import type { JournalStore } from '../../../src/journal/store.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { closePool } from '../../helpers/close-pool.ts';
 import { startPostgres } from '../../helpers/databases.ts';
-import { catchError } from '../../helpers/service.ts';
-import { useDatabase } from '../../helpers/use-database.ts';
 import {
   createChange,
   createIndex,
@@ -25,7 +23,9 @@ import {
   STRICT,
   waitForLock,
   writeNew,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { catchError } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
 const TABLE = 'payments_journal';
 

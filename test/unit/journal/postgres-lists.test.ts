@@ -1,6 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { JournalStore, ListedRecord, ListQuery } from '../../../src/journal/store.ts';
-import { createDatabase, type Database } from '../../helpers/use-database.ts';
 import {
   CREATED_AT,
   createIndex,
@@ -8,7 +7,8 @@ import {
   createWrite,
   requireMethod,
   writeNew,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { createDatabase, type Database } from '../../helpers/use-database.ts';
 
 let english: Database;
 beforeAll(async () => {

@@ -2,8 +2,6 @@ import { expect, test } from 'vitest';
 import { postgresSchema } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import { NoJournalError } from '../../../src/journal/store.ts';
-import { catchError } from '../../helpers/service.ts';
-import { useDatabase } from '../../helpers/use-database.ts';
 import {
   createChange,
   createTable,
@@ -13,7 +11,9 @@ import {
   readVersion,
   requireMethod,
   writeNew,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { catchError } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
 const server = useDatabase();
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import type { JournalStore, ListQuery } from '../../../src/journal/store.ts';
-import { useDatabase } from '../../helpers/use-database.ts';
 import {
   CREATED_AT,
   createTable,
@@ -9,7 +8,8 @@ import {
   openClient,
   type PostgresTable,
   requireMethod,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
 const server = useDatabase();
 

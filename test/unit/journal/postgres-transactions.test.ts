@@ -2,8 +2,6 @@ import { type Client, Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { postgresSchema } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
-import { catchError } from '../../helpers/service.ts';
-import { useDatabase } from '../../helpers/use-database.ts';
 import {
   createChange,
   createIndex,
@@ -14,7 +12,9 @@ import {
   requireMethod,
   waitForLock,
   writeNew,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { catchError } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
 const TABLE = 'payments_journal';
 

@@ -3,9 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresJournal, postgresSchema } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { catchError } from '../../helpers/service.ts';
-import { isExhaustive } from '../../helpers/sized.ts';
-import { useDatabase } from '../../helpers/use-database.ts';
 import {
   CREATED_AT,
   createChange,
@@ -18,7 +15,10 @@ import {
   STRICT,
   waitForLock,
   writeNew,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { catchError } from '../../helpers/service.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
 const TABLE = 'payments_journal';
 

@@ -86,6 +86,15 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     expect(await index()).toEqual(['journal']);
   });
 
+  test('has no time of a claim once its record is written or deleted', async () => {
+    const { store, index } = createRedisStorage(server);
+    for (const key of ['key 17', 'key 18']) await store.write(key, change);
+    expect(await claim(store)).toEqual(['key 17', 'key 18']);
+    await store.write('key 17', { ...changeWith({}), expected: 'v1', version: 'v2' });
+    expect(await store.delete?.([{ key: 'key 18', version: 'v1' }])).toBe(1);
+    expect(await index()).toEqual(['c\t0000000000000001\tkey 17', 'journal']);
+  });
+
   test('is not there before the first write, and no other step makes it', async () => {
     const { admin, store, prefix } = createRedisStorage(server);
     expect(await store.read('order 17')).toMatchObject({ record: null, isNew: true });

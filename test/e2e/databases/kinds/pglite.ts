@@ -23,12 +23,12 @@ async function close(place: string): Promise<void> {
 }
 
 async function openTable(place: string, options: PostgresJournalOptions) {
-  const journal = postgresJournal(openJournal(place), options);
+  const journal = postgresJournal(openHandle(place), options);
   if (options.table !== undefined) await journal.migrate();
   return journal;
 }
 
-const openJournal = (place: string) => fromQuery((text, values) => connect(place).query(text, values));
+export const openHandle = (place: string) => fromQuery((text, values) => connect(place).query(text, values));
 
 export const database: TestDatabase = {
   oneProcess: 'PGlite opens a folder in one process only.',
@@ -51,7 +51,7 @@ export const database: TestDatabase = {
     };
   },
 
-  prepare: (place) => postgresJournal(openJournal(place)).migrate(),
+  prepare: (place) => postgresJournal(openHandle(place)).migrate(),
 
   open: async (place, options, table) => ({
     journal: await openTable(place, { ...options, table }),

@@ -12,11 +12,11 @@ import {
   PermissionError,
   TransactionMismatchError,
 } from '../errors.ts';
-import { toStoredStatus } from '../idempotency/send-claimed.ts';
 import { check, type Finding } from '../ledger/check.ts';
 import { holdsReference } from '../ledger/payment.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import { stringField } from '../untrusted.ts';
+import { toStoredStatus } from './stored-result.ts';
 
 /** What a check of one transaction found. */
 export interface Checked {

@@ -1,13 +1,16 @@
 import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg';
 import { expect, onTestFinished, vi } from 'vitest';
-import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
-import { postgresSchema } from '../../../src/journal/postgres-table.ts';
-import type { JournalStore, RecordChange, RecordIndex, RecordWrite } from '../../../src/journal/store.ts';
-import { closePool } from '../../helpers/close-pool.ts';
-import type { Database } from '../../helpers/use-database.ts';
+import { createPostgresStore } from '../../src/journal/postgres-store.ts';
+import { postgresSchema } from '../../src/journal/postgres-table.ts';
+import type { JournalStore, RecordChange, RecordIndex, RecordWrite } from '../../src/journal/store.ts';
+import { closePool } from './close-pool.ts';
+import type { Database } from './use-database.ts';
 
 /** A strict isolation level for all transactions of a connection. */
 export const STRICT = { options: '-c default_transaction_isolation=repeatable\\ read' };
+
+/** Rejects instead of waiting for a lock. */
+export const IMPATIENT = { options: '-c lock_timeout=1s' };
 
 export const REFUSED = {
   name: 'JournalError',

@@ -1,0 +1,221 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { JournalError } from '../../../src/index.ts';
+import { getRecords } from '../../../src/journal/create-journal.ts';
+import { createJournal, type JournalStore, memoryStore } from '../../../src/journal/index.ts';
+import { type Found, Records } from '../../../src/journal/records.ts';
+import { MAX_DUE_IN } from '../../../src/journal/store.ts';
+import { createRecord } from '../../../src/ledger/press.ts';
+import type { LedgerRecord } from '../../../src/ledger/record.ts';
+import { claimKey, completeKey, made } from '../../helpers/claims.ts';
+import { sharedStore } from '../../helpers/journals.ts';
+import { note } from '../../helpers/resolution-note.ts';
+import { catchError } from '../../helpers/service.ts';
+
+const name = { kind: 'key', id: 'order-17' } as const;
+const LEASE = 10_000;
+
+/** Counts in the record how often it was applied. */
+const count = (before: LedgerRecord | null) => {
+  const record = before ?? createRecord({ kind: 'key', service: 's' }, { amount: '1.00', currency: 'GHS' });
+  return { record: { ...record, presses: record.presses + 1 } };
+};
+
+const readCount = async (store: JournalStore) =>
+  (await new Records(store, LEASE).read(name)).record?.presses ?? 0;
+
+/** A store in memory whose calls are counted. */
+function createCountedStore() {
+  const store = memoryStore();
+  const read = vi.spyOn(store, 'read');
+  const write = vi.spyOn(store, 'write');
+  return { store, read, write, records: new Records(store, LEASE) };
+}
+
+describe('a change', () => {
+  test('is applied again to what another process wrote meanwhile', async () => {
+    const { store, records, write } = createCountedStore();
+    const { found } = await records.change(name, count);
+    await new Records(store, LEASE).change(name, count);
+    const seen: (number | undefined)[] = [];
+    const rule = (before: LedgerRecord | null) => {
+      seen.push(before?.presses);
+      return count(before);
+    };
+    const { record } = (await records.change(name, rule, { known: found })).found;
+    expect(seen).toEqual([1, 2]);
+    expect(record?.presses).toBe(3);
+    expect(await readCount(store)).toBe(3);
+    expect(write).toHaveBeenCalledTimes(4);
+  });
+
+  test('reads nothing first if the record is known', async () => {
+    const { records, read } = createCountedStore();
+    const known: Found = { record: null, version: null };
+    const { found } = await records.change(name, count, { known });
+    await records.change(name, count, { known: found });
+    expect(read).not.toHaveBeenCalled();
+  });
+
+  test('writes nothing if the rule changes nothing', async () => {
+    const { records, write } = createCountedStore();
+    await records.change(name, () => ({ record: null }));
+    const { found } = await records.change(name, count);
+    const { found: after } = await records.change(name, (record) => ({ record }));
+    expect(write).toHaveBeenCalledTimes(1);
+    expect(after).toMatchObject(found);
+    await records.change(name, (record) => ({ record, dueIn: 5_000 }));
+    expect(write).toHaveBeenCalledTimes(2);
+    expect(await records.countDue('key')).toMatchObject({ due: 0, nextIn: expect.closeTo(5_000, -4) });
+  });
+
+  test.each<[string, (write: JournalStore['write']) => JournalStore['write']]>([
+    [
+      'its result was lost',
+      (write) => async (key, change) => {
+        await write(key, change);
+        throw new Error('the connection is gone');
+      },
+    ],
+    [
+      'a driver wrote it twice',
+      (write) => async (key, change) => {
+        await write(key, change);
+        return await write(key, change);
+      },
+    ],
+  ])('is applied once although %s', async (_what, breakWrite) => {
+    const store = memoryStore();
+    const records = new Records({ ...store, write: breakWrite(store.write) }, LEASE);
+    const first = await records.change(name, count);
+    await records.change(name, count, { known: first.found });
+    expect(await readCount(store)).toBe(2);
+  });
+
+  test('fails if a write failed and the store cannot tell whether it was done', async () => {
+    const store = memoryStore();
+    let isDown = true;
+    const records = new Records(
+      {
+        read: (key) => (isDown ? Promise.reject(new Error('down')) : store.read(key)),
+        async write(key, change) {
+          const isWritten = await store.write(key, change);
+          if (isDown) throw new Error('down');
+          return isWritten;
+        },
+      },
+      LEASE,
+    );
+    const known: Found = { record: null, version: null };
+    const failure = await catchError(records.change(name, count, { known }));
+    expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
+    isDown = false;
+    await records.change(name, count, { known });
+    expect(await readCount(store)).toBe(2);
+  });
+
+  test('fails if the write was not done, and leaves the record', async () => {
+    const store = memoryStore();
+    const records = new Records({ ...store, write: () => Promise.reject(new Error('down')) }, LEASE);
+    expect(await catchError(records.change(name, count))).toMatchObject({ retryable: true });
+    expect(await readCount(store)).toBe(0);
+  });
+
+  test('does not count if the store refuses it, even if it can be read', async () => {
+    const store = memoryStore();
+    const refusing = async (...[key, change]: Parameters<JournalStore['write']>) => {
+      await store.write(key, change);
+      throw new JournalError('in a transaction');
+    };
+    const records = new Records({ ...store, write: refusing }, LEASE);
+    expect(await catchError(records.change(name, count))).toMatchObject({ message: 'in a transaction' });
+  });
+
+  test('fails if other processes change the record at each attempt', async () => {
+    const store = memoryStore();
+    const write = vi.fn(async () => false);
+    const records = new Records({ ...store, write }, LEASE);
+    expect(await catchError(records.change(name, count))).toMatchObject({
+      name: 'JournalError',
+      retryable: true,
+    });
+    expect(write).toHaveBeenCalledTimes(100);
+  });
+});
+
+describe('the clock', () => {
+  const HOUR = 3_600_000;
+  const STORE_NOW = Date.parse('2031-01-01T12:00:00Z');
+
+  function fakeTime() {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+  }
+
+  /** A store whose clock stands still, and processes whose clocks the test sets. */
+  function openShared() {
+    fakeTime();
+    const shared = sharedStore(LEASE);
+    shared.setClock(() => STORE_NOW);
+    return shared;
+  }
+
+  test('of a record is that of the store', async () => {
+    const shared = openShared();
+    const { found } = await claimKey(shared.journal(), 'order-17');
+    expect(found.record?.payments).toMatchObject([
+      { createdAt: STORE_NOW, charge: { is: 'sending', until: STORE_NOW + LEASE } },
+    ]);
+    vi.setSystemTime(STORE_NOW + 2 * LEASE);
+    expect(await shared.journal().read('order-17')).toMatchObject({ state: 'begun', createdAt: STORE_NOW });
+    shared.setClock(() => STORE_NOW + LEASE);
+    await shared.journal().resolve('order-17', 'not_charged', note);
+    expect(await shared.journal().read('order-17')).toMatchObject({
+      resolutions: [{ at: STORE_NOW + LEASE }],
+    });
+  });
+
+  test('of processes that are hours apart shows the same state', async () => {
+    const shared = openShared();
+    await claimKey(shared.journal(), 'order-17');
+    for (const apart of [-5 * HOUR, 5 * HOUR]) {
+      vi.setSystemTime(Date.now() + apart);
+      expect(await shared.journal().read('order-17')).toMatchObject({ state: 'begun' });
+    }
+    shared.setClock(() => STORE_NOW + LEASE);
+    for (const apart of [-5 * HOUR, 5 * HOUR]) {
+      vi.setSystemTime(Date.now() + apart);
+      expect(await shared.journal().read('order-17')).toMatchObject({ state: 'unknown' });
+    }
+  });
+
+  test('runs on between two reads', async () => {
+    const shared = openShared();
+    const records = getRecords(shared.journal());
+    await records.read(name);
+    vi.advanceTimersByTime(1_500);
+    expect(records.now).toBe(STORE_NOW + 1_500);
+  });
+
+  test('can be set back by an hour', async () => {
+    fakeTime();
+    const store = memoryStore();
+    const write = vi.spyOn(store, 'write');
+    let now = STORE_NOW;
+    const read: JournalStore['read'] = async (key) => ({ ...(await store.read(key)), now });
+    const journal = createJournal({ ...store, read }, { lease: LEASE });
+    await completeKey(journal, 'order-17', made('TXN-1'));
+    await completeKey(journal, 'order-18', { is: 'unknown' });
+    now -= HOUR;
+    write.mockClear();
+    // What began in the future is not overdue, and nobody is needed for it before it is.
+    expect(await journal.read('order-17')).toMatchObject({ state: 'completed', attention: undefined });
+    expect(await journal.read('order-18')).toMatchObject({ state: 'unknown', attention: 'unresolved' });
+    const records = getRecords(journal);
+    await records.change(name, (record) => ({ record: record && { ...record, presses: 9 } }));
+    expect(write.mock.lastCall?.[1].index?.dueAt).toBeLessThanOrEqual(now + MAX_DUE_IN);
+    await journal.resolve('order-18', 'not_charged', note);
+    expect(await journal.read('order-18')).toMatchObject({ resolutions: [{ at: now }] });
+    const { found } = await claimKey(journal, 'order-18');
+    expect(found.record?.payments).toMatchObject([{ charge: { until: now + LEASE } }]);
+  });
+});
