@@ -13,6 +13,7 @@ import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
 import {
+  connectionRefused,
   momo,
   type OrderProcess,
   type OrderShop,
@@ -248,15 +249,6 @@ describe('4: a frozen process learns of a charge late', () => {
     expect(shop.paid).toMatchObject([{ payment: { reference: known } }]);
     expect(shop.attentions).toMatchObject([{ reason: 'unresolved', reference: learned }]);
   });
-});
-
-/** It proves that no connection was made, since it names host and port of the service. */
-const connectionRefused = new TypeError('fetch failed', {
-  cause: Object.assign(new Error('connect ECONNREFUSED'), {
-    code: 'ECONNREFUSED',
-    hostname: 'payments.example',
-    port: 443,
-  }),
 });
 
 test.each([
