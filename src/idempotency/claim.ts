@@ -6,7 +6,7 @@ import { ConfigurationError, JournalError } from '../errors.ts';
 import { resolveApiKey } from '../http/attempt.ts';
 import type { Call } from '../http/call.ts';
 import { REQUEST_ID } from '../http/request-id.ts';
-import { type AttemptFacts, tryUntilTaken } from '../journal/attempt.ts';
+import { type AttemptFacts, keepTrying } from '../journal/attempt.ts';
 import { getLateResult } from '../journal/call-store.ts';
 import type { RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
@@ -119,9 +119,6 @@ interface Pressing {
 /** How long the journal is waited for after the caller's abort, in milliseconds, so that a claim can still be released. */
 const ABORT_GRACE = 1_000;
 
-/** How long a claim that might have been written is tried to be released, in milliseconds: a database can fail over. */
-const RELEASE_FOR = 60_000;
-
 /**
  * Decides what a press does, and claims the payment that it begins. It rejects with the signal's own reason: a claim that is
  * written too late for the caller is released.
@@ -149,11 +146,6 @@ export async function decide(
     },
     { known },
   );
-  // A claim that was written too late for the caller, or whose write shows no result.
-  const release = async () => {
-    await deciding.catch((error: unknown) => getLateResult(error)).catch(() => {});
-    if (isClaiming) await releaseClaim(records, facts).catch(() => {});
-  };
   try {
     const decided = await withDeadline(MAX_TIMEOUT_MS, signal, () => deciding);
     return { ...decided, requestedAt };
@@ -161,7 +153,11 @@ export async function decide(
     const isAborted = error instanceof CallerAborted;
     if (!isAborted && !(error instanceof JournalError)) throw error;
     // The call ends before this does, and a client that is closed waits for it.
-    const releasing = access.calls.track(release, ask.operation, name.id);
+    const releaseClaim = async () => {
+      await deciding.catch((error: unknown) => getLateResult(error)).catch(() => {});
+      if (isClaiming) await release(records, facts);
+    };
+    const releasing = access.calls.track(releaseClaim, ask.operation, name.id);
     if (!isAborted) throw error;
     await withDeadline(ABORT_GRACE, undefined, () => releasing).catch(() => {});
     throw error.reason;
@@ -169,11 +165,11 @@ export async function decide(
 }
 
 /** Records that nothing was sent under a claim, nor will be. A crash before that leaves it unresolved, although there is no charge. */
-async function releaseClaim(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
-  await tryUntilTaken(RELEASE_FOR, () =>
+async function release(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
+  const write = () =>
     records.change(name, (before, now) => {
       const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
       return { record };
-    }),
-  );
+    });
+  await keepTrying(write).catch(() => {});
 }

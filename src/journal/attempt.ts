@@ -24,7 +24,7 @@ export interface AttemptFacts {
 /** How long an outcome that the journal does not take is tried again, in milliseconds. */
 const RECORD_FOR = 10 * 60 * 1000;
 
-/** Delays before the next tries, in milliseconds. The last one repeats. */
+/** Delays before these tries, in milliseconds. The last one repeats. */
 const RETRY_DELAYS = [100, 200, 400, 800, 1_600, 3_000];
 
 /**
@@ -94,7 +94,7 @@ export class Attempt {
    */
   async record(outcome: RequestOutcome): Promise<LedgerRecord | null> {
     this.#hold.release();
-    return await tryUntilTaken(RECORD_FOR, () => this.#recordOnce(outcome));
+    return await keepTrying(() => this.#recordOnce(outcome));
   }
 
   async #recordOnce(outcome: RequestOutcome): Promise<LedgerRecord | null> {
@@ -130,24 +130,24 @@ export class Attempt {
   }
 }
 
-const findReference = (outcome: RequestOutcome) =>
-  outcome.is === 'made' ? outcome.result.reference : outcome.is === 'unknown' ? outcome.reference : undefined;
-
-function addClaim(outcome: RequestOutcome, isClaimed: boolean): Outcome {
-  return outcome.is === 'none' ? outcome : { ...outcome, isClaimed };
-}
-
-/** Writes what must be recorded: what the journal does not take is tried again for so many milliseconds. */
-export async function tryUntilTaken<T>(time: number, write: () => Promise<T>): Promise<T> {
+/** Writes what must be recorded. What the journal does not take is tried again. */
+export async function keepTrying<T>(write: () => Promise<T>): Promise<T> {
   const startedAt = readClocks();
   for (let tries = 0; ; tries++) {
     try {
       return await write();
     } catch (error) {
-      if (elapsedSince(startedAt) >= time || !isTemporary(error)) throw error;
+      if (elapsedSince(startedAt) >= RECORD_FOR || !isTemporary(error)) throw error;
     }
     await sleep(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)] ?? 0, undefined);
   }
+}
+
+const findReference = (outcome: RequestOutcome) =>
+  outcome.is === 'made' ? outcome.result.reference : outcome.is === 'unknown' ? outcome.reference : undefined;
+
+function addClaim(outcome: RequestOutcome, isClaimed: boolean): Outcome {
+  return outcome.is === 'none' ? outcome : { ...outcome, isClaimed };
 }
 
 /** What a merchant or a person has to correct does not go away by itself. A driver's own error might. */
