@@ -161,29 +161,45 @@ test('has no error for invalid input once the order is paid or in review', async
   }
 });
 
-test('returns a page whose address holds an email once, and does not join it', async () => {
-  const shop = openOrderShop({
-    async intercept({ method }, handle) {
-      if (method !== 'POST') return undefined;
-      const { data } = await (await handle()).json();
-      const checkout_url = `${data.checkout_url}?email=${EMAIL}`;
-      return Response.json(successBodies.initialize({ ...data, checkout_url }));
-    },
-  });
+describe('a page whose address holds the email of the customer', () => {
+  const openLeakingShop = () =>
+    openOrderShop({
+      async intercept({ method }, handle) {
+        if (method !== 'POST') return undefined;
+        const { data } = await (await handle()).json();
+        const checkout_url = `${data.checkout_url}?email=${EMAIL}`;
+        await new Promise((resolve) => setTimeout(resolve, SECOND));
+        return Response.json(successBodies.initialize({ ...data, checkout_url }));
+      },
+    });
   const address = expect.stringContaining(EMAIL);
-  const orders = shop.start();
-  const first = await finish(orders.checkout('17', page));
-  expect(first).toMatchObject({
-    state: 'processing',
-    payment: { key: '17/1', checkout_url: address },
-    payments: [{ checkout_url: address }],
+
+  test('is returned once, is not recorded, and is not joined', async () => {
+    const shop = openLeakingShop();
+    const orders = shop.start();
+    expect(await finish(orders.checkout('17', page))).toMatchObject({
+      state: 'processing',
+      payment: { key: '17/1', checkout_url: address },
+      payments: [{ checkout_url: address }],
+    });
+    expect(JSON.stringify(await shop.store.read('order 17'))).not.toContain(EMAIL);
+    await pass(2 * SECOND);
+    const second = await finish(orders.checkout('17', page));
+    expect(second).toMatchObject({ state: 'processing', differs: true, payment: { key: '17/1' } });
+    expect(second).not.toHaveProperty('payment.checkout_url');
+    const another = await finish(orders.checkout('17', page, { startAnother: true }));
+    expect(another).toMatchObject({ payment: { key: '17/2', checkout_url: address } });
+    expect(postsOf(shop)).toHaveLength(2);
   });
-  expect(JSON.stringify(await shop.store.read('order 17'))).not.toContain(EMAIL);
-  await pass(2 * SECOND);
-  const second = await finish(orders.checkout('17', page));
-  expect(second).toMatchObject({ state: 'processing', differs: true, payment: { key: '17/1' } });
-  expect(second).not.toHaveProperty('payment.checkout_url');
-  const another = await finish(orders.checkout('17', page, { startAnother: true }));
-  expect(another).toMatchObject({ payment: { key: '17/2', checkout_url: address } });
-  expect(postsOf(shop)).toHaveLength(2);
+
+  test('is returned to the press that opened it alone', async () => {
+    const shop = openLeakingShop();
+    const presses = [shop.start(), shop.start()].map(({ checkout }) => checkout('17', page));
+    const statuses = await finish(Promise.all(presses));
+    const [opened] = statuses.filter((status) => !('differs' in status));
+    const [other] = statuses.filter((status) => status !== opened);
+    expect(opened).toMatchObject({ payment: { key: '17/1', checkout_url: address } });
+    expect(other).toMatchObject({ state: 'processing', differs: true, payment: { key: '17/1' } });
+    expect(postsOf(shop)).toHaveLength(1);
+  });
 });
