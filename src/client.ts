@@ -6,7 +6,7 @@ import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/t
 import { CallsInFlight } from './calls-in-flight.ts';
 import { CLIENT_ACCESS, type ClientAccess, createClientAccess } from './client-access.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
-import type { CallResult } from './http/attempt.ts';
+import { type CallResult, resolveApiKey } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
 import { RequestIds } from './http/request-id.ts';
 import { createSend, type Send } from './http/send.ts';
@@ -363,7 +363,16 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
 
   #getAccess(): ClientAccess {
     const { closing, calls } = { closing: this.#closing.signal, calls: this.#calls };
-    const parts = { client: this.#options, send: this.#send, requestIds: this.#requestIds, closing, calls };
+    const { apiKey: _, ...client } = this.#options;
+    const parts = {
+      client,
+      send: this.#send,
+      resolveApiKey: async (...call: Parameters<ClientAccess['resolveApiKey']>) =>
+        resolveApiKey(this.#options, ...call),
+      requestIds: this.#requestIds,
+      closing,
+      calls,
+    };
     this.#access ??= createClientAccess(parts, this.#poller);
     return this.#access;
   }

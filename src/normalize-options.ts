@@ -368,7 +368,7 @@ export const resolveOptionsSchema = /* @__PURE__ */ (() =>
 /** Fills in the client's options for those that a call was not given. */
 export function normalizeRequestOptions(
   { signal, timeout, maxRetries, headers }: RequestOptions,
-  client: NormalizedOptions,
+  client: Omit<NormalizedOptions, 'apiKey'>,
 ): NormalizedRequestOptions {
   return {
     signal,

@@ -19,7 +19,7 @@ import {
   resolve,
   takeBack,
 } from '../ledger/resolve.ts';
-import { redactReference } from '../redact.ts';
+import { redactButUuids, redactReference } from '../redact.ts';
 import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';
@@ -63,7 +63,7 @@ export async function resolveKey(
   const valid = validateResolution(resolution, note);
   const named = await findPayment(records, key);
   if (!named?.found.record)
-    throw new JournalError(`The journal has no record of the key ${quoteKey(redactReference(key))}.`);
+    throw new JournalError(`The journal has no record of the key ${quoteKey(redactButUuids(key))}.`);
   service?.assertService(named.found.record);
   const resolving = { records, named, record: named.found.record, valid, service };
   const { number, isNew } = await (typeof valid.resolution === 'string'
