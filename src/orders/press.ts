@@ -46,7 +46,8 @@ import { decideStatus, type OrderStatus } from './status.ts';
 export interface OrderPressOptions extends UnkeyedOptions {
   /**
    * Whether a customer who asks for another number, network, method or amount gets another payment while one is under way.
-   * A prompt cannot be withdrawn and a page cannot be closed, so the earlier one can still be paid: then it is `paid_twice`.
+   * A prompt cannot be withdrawn and a page cannot be closed, so the earlier one can still be paid: then it is `paid_twice`, or
+   * `price_changed` if it has another amount.
    *
    * @default false
    */
