@@ -56,8 +56,7 @@ export async function resolveKey(
 ): Promise<{ readonly entry: JournalEntry; readonly isNew: boolean }> {
   const valid = validateResolution(resolution, note);
   const named = await findPayment(records, key);
-  if (!named?.found.record)
-    throw new JournalError(`The journal has no record of the key ${quoteKey(redactReference(key))}.`);
+  if (!named?.found.record) throw new JournalError('The journal has no record of this key.');
   service?.assertService(named.found.record);
   const resolving = { records, named, record: named.found.record, valid, service };
   const { number, isNew } = await (typeof valid.resolution === 'string'
