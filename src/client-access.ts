@@ -48,7 +48,7 @@ export function createClientAccess(
   poller: Poller,
 ): ClientAccess {
   const { client, closing } = parts;
-  return {
+  const access: ClientAccess = {
     version: 1,
     ...parts,
     check: (reference, { sendUntil, ...options }) =>
@@ -71,6 +71,8 @@ export function createClientAccess(
         if (sendUntil.aborted) onEnd();
       }),
   };
+  // It has the API key, which no log of this object must show.
+  return Object.defineProperty(access, 'client', { enumerable: false });
 }
 
 const abortCallbacks = new WeakMap<AbortSignal, Set<() => void>>();

@@ -88,8 +88,8 @@ export interface JournalEvent {
    * - `replayed`: the recorded result was returned, and nothing was sent.
    * - `waiting`: another call with this key is in progress; this call waits for its result.
    * - `unresolved`: a charge might exist; nothing is sent until the key is resolved.
-   * - `not_recorded`: the result of this call could not be recorded in time. It is tried for 10 minutes, while the process lives.
-   *   Until then, its key is unresolved.
+   * - `not_recorded`: the result of this call could not be recorded within 5 s. That is tried for 10 minutes, and the key is
+   *   unresolved until then.
    */
   result: 'replayed' | 'waiting' | 'unresolved' | 'not_recorded';
   /** The transaction, if it is known. */

@@ -15,7 +15,7 @@ export interface FollowUpsOptions {
   /**
    * Called once a payment is final, at least once for each: fulfil the order if `transaction.status` is `success`, else
    * cancel it. It must do nothing if it has done so before. If it throws, it is called again later, for as long as it
-   * throws. A payment whose amount or currency is not that of the charge never gets here.
+   * throws. A payment that is `success` with another amount or currency than the charge never gets here.
    *
    * A payment that ended `failed` or `abandoned` is checked for 7 more days. If it is `success` after all, it is called with that
    * too.

@@ -1,6 +1,6 @@
 /** A press of "Pay", or a call with a key: the rules decide by the record what is sent, and claim it in the same write. */
 
-import { type CreateOperation, DEFAULT_CURRENCY } from '../api/operations.ts';
+import { type CreateOperation, DEFAULT_CURRENCY, type OperationName } from '../api/operations.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { resolveApiKey } from '../http/attempt.ts';
@@ -49,7 +49,7 @@ export interface Origin {
 export async function resolveOrigin(
   { client }: ClientAccess,
   call: { readonly signal: AbortSignal | undefined; readonly timeout: number },
-  operation: 'verify' | 'initialize' | 'chargeMobileMoney' = 'verify',
+  operation: OperationName = 'verify',
 ): Promise<Origin> {
   const apiKey = await resolveApiKey(client, operation, call);
   const mode = detectMode(apiKey);
@@ -57,11 +57,16 @@ export async function resolveOrigin(
 }
 
 /** @throws {ConfigurationError} if a record belongs to another service or mode */
-export function assertService(record: LedgerRecord | null, service: string): void {
+export function assertService(
+  record: LedgerRecord | null,
+  service: string,
+  operation: OperationName = 'verify',
+): void {
   if (record === null || record.service === service) return;
   throw new ConfigurationError(
     'The journal has this order or key of another base URL or mode (test or live) than this client. Nothing was read, sent ' +
       'or changed. Use the client that made it.',
+    { operation },
   );
 }
 
@@ -127,12 +132,13 @@ export async function decide(
   known: Found | undefined,
 ): Promise<Decided> {
   const { name, owner, ask } = facts;
+  if (signal?.aborted) throw signal.reason;
   const requestedAt = readClocks();
   let isClaiming = false;
   const deciding = records.change(
     name,
     (before, now) => {
-      assertService(before, owner.service);
+      assertService(before, owner.service, ask.operation);
       const began = now - (performance.now() - since.monotonic);
       const pressed = press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
       isClaiming ||= pressed.decision.do === 'send';

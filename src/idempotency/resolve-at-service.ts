@@ -46,8 +46,8 @@ export async function resolveAtService(
     },
   };
   const resolve = () => resolveKey(records, idempotencyKey, resolution, note, asked);
-  const entry = await waitForJournal(resolve, { end: signal });
-  reportResolved(access, entry, by);
+  const { entry, isNew } = await waitForJournal(resolve, { end: signal });
+  if (isNew) reportResolved(access, entry, by);
   return entry;
 }
 

@@ -42,7 +42,7 @@ interface Ruled {
 
 /** How a change is written. */
 export interface ChangeOptions {
-  /** What is known of the record: it is not read first. */
+  /** What is known of the record: it is not read first, unless the machine has slept. */
   readonly known?: Found | undefined;
   /** As in {@link RecordChange}. @default true */
   readonly mustCommit?: boolean | undefined;
@@ -62,8 +62,11 @@ export interface ListedFound {
 /** In each round that fails another process succeeded, so rounds end soon. A store that is wrong ends here. */
 const MAX_ROUNDS = 100;
 
-/** How long the store's time is reckoned on from what a read returned, in milliseconds: a machine can sleep. */
+/** How long what a read returned as the time of the store is enough for a first change, in milliseconds. */
 const CLOCK_FRESH_FOR = 10_000;
+
+/** How long a machine can sleep until the time of the store is read again, in milliseconds. */
+const MAX_SLEEP = 1_000;
 
 /** How many records are listed at once. */
 const PAGE_SIZE = 100;
@@ -83,10 +86,23 @@ export class Records {
     this.lease = lease;
   }
 
-  /** The time by the store's own clock, in whole milliseconds: what the last read returned, and the time since. It is never behind the store. */
+  /**
+   * The time by the store's own clock, in whole milliseconds: what the last read returned, and the time since. It is never behind
+   * the store.
+   */
   get now(): number {
     const { now, at } = this.#clock ?? { now: 0, at: readClocks() };
     return Math.ceil(now + performance.now() - at.monotonic);
+  }
+
+  /**
+   * Whether {@link now} can be trusted. While a machine sleeps its monotonic clock stands still, and a lease that is written by it
+   * would end early.
+   */
+  get #isClockRight(): boolean {
+    if (!this.#clock) return false;
+    const { at } = this.#clock;
+    return elapsedSince(at) - (performance.now() - at.monotonic) < MAX_SLEEP;
   }
 
   /** What a first change can begin with, without a read: that there is no record. `undefined` if the time is not known. */
@@ -119,7 +135,7 @@ export class Records {
     rule: (record: LedgerRecord | null, now: number) => T,
     { known, mustCommit = true }: ChangeOptions = {},
   ): Promise<T & { readonly found: Found }> {
-    let found: Found = known ?? (await this.read(name));
+    let found: Found = known && this.#isClockRight ? known : await this.read(name);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { now } = this;
       const ruled = rule(found.record, now);

@@ -92,7 +92,7 @@ export async function pressPay<Input, Request extends CreateRequest, Result exte
   if (call instanceof InvalidInputError || access.closing.aborted) {
     const error = call instanceof InvalidInputError ? call : new ClosedError(operation.name);
     const { record } = await waitForJournal(() => records.read(name), { end: signal });
-    assertService(record, origin.service);
+    assertService(record, origin.service, operation.name);
     return addError(decideStatus(id, record, records.now), error, call instanceof InvalidInputError);
   }
   const { phone } = call.request;

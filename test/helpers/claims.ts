@@ -59,7 +59,7 @@ export async function completeClaim(
   { facts, found }: ClaimedKey,
   outcome: RequestOutcome,
 ): Promise<LedgerRecord | null> {
-  return await new Attempt(getRecords(journal), facts, found, readClocks()).record(outcome, () => {});
+  return await new Attempt(getRecords(journal), facts, found, readClocks()).record(outcome);
 }
 
 /** Claims a key that must be free, and records how its charge ended. */
