@@ -109,8 +109,8 @@ async function hasNamed(
   const reference = payment && isUnresolved(payment, records.now) ? referenceOf(payment) : undefined;
   if (!service || !payment || reference === undefined) return false;
   if (payments.some((item) => item !== payment && ownsReference(item, reference))) return false;
-  const owner = await findOwner(records, reference);
-  if (owner?.kind !== name.kind || owner.id !== name.id) return false;
+  // Nobody has claimed it if the process died that was about to.
+  if (!(await claimReference(records, name, reference))) return false;
   return (await service.check(reference, payment)).is === 'answered';
 }
 
@@ -254,7 +254,7 @@ async function nameTransaction(
   const owner = record.payments.find((item) => ownsReference(item, reference));
   if (owner?.charge.is === 'made' && (payment ?? owner) === owner)
     return { number: record.payments.indexOf(owner) + 1, isNew: false };
-  if (owner && owner !== payment) throw otherOwnerError(reference);
+  if (owner && owner !== payment) throw otherOwnerError(reference, named.name);
   if (payment) assertSeen(resolving, payment);
   const { amount, currency } = payment ?? record.price;
   const finding = await service?.check(reference, { amount, currency });
