@@ -254,7 +254,7 @@ async function nameTransaction(
   const owner = record.payments.find((item) => ownsReference(item, reference));
   if (owner?.charge.is === 'made' && (payment ?? owner) === owner)
     return { number: record.payments.indexOf(owner) + 1, isNew: false };
-  if (owner && owner !== payment) throw otherOwnerError(reference);
+  if (owner && owner !== payment) throw otherOwnerError(reference, undefined);
   if (payment) assertSeen(resolving, payment);
   const { amount, currency } = payment ?? record.price;
   const finding = await service?.check(reference, { amount, currency });
