@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
-import { openOrderShop, type OrderShop, page, postsOf } from '../../helpers/order-shop.ts';
+import { type OrderShop, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
 
 beforeEach(() => fakeClocks());
 
