@@ -14,7 +14,7 @@ import type { CreateRequest } from './idempotency/claim.ts';
 import { validateIdempotencyKey } from './idempotency/fingerprint.ts';
 import { resolveAtService } from './idempotency/resolve-at-service.ts';
 import { sendKeyed } from './idempotency/send-keyed.ts';
-import { getRecords, reportWarnings } from './journal/create-journal.ts';
+import { getCore, getRecords, reportWarnings } from './journal/core.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
 import { MAX_TIMEOUT_MS } from './max-timeout.ts';
@@ -266,21 +266,23 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
   }
 
   /**
-   * Resolves a payment that needs a person, named by its idempotency key or as `17/1`. It asks the service first. A
-   * `reference` must exist and belong to no other key or order; with another amount, the payment needs a person for that. With
-   * `not_charged` the key can charge again, also with other input. If the service named a transaction for the key, that
-   * transaction must not exist. `accepted` takes a payment of another amount, or at an earlier price, as it is. `closed` ends
-   * one that was dealt with outside. An order (`17`) takes a `reference`: that of a transaction that belongs to it.
+   * Resolves a payment that needs a person, once that person has found out what happened. It asks the service first.
    *
-   * What a person resolved can be resolved again. What the service itself returned cannot be overruled, nor the payment that
-   * pays an order. Each resolution is kept for ever, with `by` and `reason`. If the journal fails, read the entry: the
-   * resolution might have been recorded.
+   * - `{ reference }`: of an unresolved payment its charge, or, with the id of an order, a transaction that belongs to that order.
+   *   The service must have it, and no other order or key. One of another amount needs a person again (`mismatch`).
+   * - `not_charged`: of an unresolved payment. It can be charged again, also with other input. It is refused if the service has the
+   *   transaction that was named for this payment.
+   * - `accepted`: of a `mismatch` that is a `success`, or of `price_changed`. The payment counts as it is.
+   * - `closed`: of whatever needs a person. The payment is never charged again, and not followed.
+   *
+   * What a person decided can be decided again, but for the payment that pays its order. Each resolution is kept in the record,
+   * with `by` and `reason`. If the journal fails, read the entry: the resolution might have been recorded.
    *
    * @returns the entry of the payment as it is then.
-   * @throws {JournalError} if the key is not recorded, is in progress (`retryable`), was changed since the person looked, or
-   * contradicts the resolution, or if the reference does not exist or belongs to another payment.
-   * @throws {ConfigurationError} if the client has no journal, if the record is that of another service or mode, or if an
-   * argument is not valid.
+   * @throws {JournalError} if there is no such payment, if it is in progress (`retryable`) or was changed meanwhile, if the
+   * resolution does not fit it, or if the reference does not exist or belongs to another payment.
+   * @throws {ConfigurationError} if the client has no journal, if the record belongs to another service or mode, or if an argument
+   * is not valid.
    *
    * @example
    * ```ts
@@ -307,7 +309,7 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
     const verify = async (reference: string, expect: Expectation) =>
       (await this.#read({ reference, expect }, request)).result;
     return await this.#calls.track(
-      () => resolveAtService(access, getRecords(journal), call, verify),
+      () => resolveAtService(access, getCore(journal), call, verify),
       'resolve',
       idempotencyKey,
     );

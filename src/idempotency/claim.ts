@@ -5,7 +5,7 @@ import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import { REQUEST_ID } from '../http/request-id.ts';
-import type { AttemptFacts } from '../journal/attempt.ts';
+import { type AttemptFacts, keepTrying } from '../journal/attempt.ts';
 import { getLateResult } from '../journal/call-store.ts';
 import type { RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
@@ -165,9 +165,10 @@ export async function decide(
 
 /** Records that nothing was sent under a claim, nor will be. A crash before that leaves it unresolved, although there is no charge. */
 async function release(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
-  const releasing = records.change(name, (before, now) => {
-    const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
-    return { record };
-  });
-  await releasing.catch(() => {});
+  const write = () =>
+    records.change(name, (before, now) => {
+      const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
+      return { record };
+    });
+  await keepTrying(write).catch(() => {});
 }

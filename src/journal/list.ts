@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { JournalError } from '../errors.ts';
 import { listAttention as concludeAttention } from '../ledger/order.ts';
-import { isSending, isUnresolved, referenceOf, seenOf } from '../ledger/payment.ts';
+import { isFollowed, isSending, isUnresolved, referenceOf, seenOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Payment } from '../ledger/record.ts';
 import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '../parse-options.ts';
 import { redactReference } from '../redact.ts';
@@ -152,7 +152,7 @@ export function toEntry(name: RecordName, record: LedgerRecord, number: number, 
     reference: referenceOf(payment) ?? (charge.is === 'closed' ? charge.named : undefined),
     status: status ?? recordedStatus,
     checkedAt: askedAt,
-    nextCheckAt: pace?.nextAt,
+    nextCheckAt: isFollowed(payment, now) ? pace?.nextAt : undefined,
     error: 'error' in charge ? charge.error : undefined,
     attention: concludeAttention(record, now).find((item) => item.number === number)?.reason,
     resolutions: resolutions.map(({ at, by, reason, resolution }) => ({ at, by, reason, resolution })),

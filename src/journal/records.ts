@@ -181,9 +181,8 @@ export class Records {
         // The write might have been done, and only its result lost.
         const read = await store.read(key).catch(() => undefined);
         const version = read && (read.record?.version ?? null);
-        if (version === change.version) return true;
         if (version === undefined || version === change.expected) throw error;
-        return false;
+        return version === change.version;
       }
     });
   }

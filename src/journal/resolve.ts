@@ -23,6 +23,7 @@ import { redactButUuids, redactReference } from '../redact.ts';
 import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';
+import type { RecordName } from './names.ts';
 import type { Found, Records } from './records.ts';
 import { claimReference, findOwner, releaseReferences } from './references.ts';
 import {
@@ -40,6 +41,12 @@ export interface AskedService {
   check(reference: string, price: Price): Promise<Extract<Finding, { is: 'answered' | 'not_found' }>>;
 }
 
+/** The entry of a payment as it is then, and whether this call resolved it. */
+export interface ResolvedPayment {
+  readonly entry: JournalEntry;
+  readonly isNew: boolean;
+}
+
 /**
  * Resolves a payment, or adds a transaction to an order. With `service`, that is asked first.
  *
@@ -52,7 +59,7 @@ export async function resolveKey(
   resolution: Resolution,
   note: ResolutionNote,
   service?: AskedService,
-): Promise<{ readonly entry: JournalEntry; readonly isNew: boolean }> {
+): Promise<ResolvedPayment> {
   const valid = validateResolution(resolution, note);
   const named = await findPayment(records, key);
   if (!named?.found.record)
@@ -108,8 +115,8 @@ async function hasNamed(
   const reference = payment && isUnresolved(payment, records.now) ? referenceOf(payment) : undefined;
   if (!service || !payment || reference === undefined) return false;
   if (payments.some((item) => item !== payment && ownsReference(item, reference))) return false;
-  const owner = await findOwner(records, reference);
-  if (owner?.kind !== name.kind || owner.id !== name.id) return false;
+  // Nobody has claimed it if the process died that was about to.
+  if (!(await claimReference(records, name, reference))) return false;
   return (await service.check(reference, payment)).is === 'answered';
 }
 
@@ -253,7 +260,7 @@ async function nameTransaction(
   const owner = record.payments.find((item) => ownsReference(item, reference));
   if (owner?.charge.is === 'made' && (payment ?? owner) === owner)
     return { number: record.payments.indexOf(owner) + 1, isNew: false };
-  if (owner && owner !== payment) throw otherOwnerError(reference);
+  if (owner && owner !== payment) throw otherOwnerError(reference, named.name);
   if (payment) assertSeen(resolving, payment);
   const { amount, currency } = payment ?? record.price;
   const finding = await service?.check(reference, { amount, currency });
@@ -272,7 +279,7 @@ async function nameTransaction(
   );
   const payments = confirmed.found.record?.payments ?? [];
   const index = payments.findIndex((item) => item.charge.is === 'made' && ownsReference(item, reference));
-  if (!isClaimed || index < 0) throw otherOwnerError(reference);
+  if (!isClaimed || index < 0) throw otherOwnerError(reference, await findOwner(records, reference));
   return { number: index + 1, isNew: true };
 }
 
@@ -319,8 +326,9 @@ function unfitError(
   return new JournalError(`"${decision}" does not fit this payment. Nothing was changed. ${advice}`);
 }
 
-function otherOwnerError(reference: string): JournalError {
+function otherOwnerError(reference: string, owner: RecordName | undefined): JournalError {
+  const whose = owner ? `the ${owner.kind} ${quoteKey(redactReference(owner.id))}` : 'another payment';
   return new JournalError(
-    `${redactReference(reference)} belongs to another payment: one transaction cannot pay for two. Nothing was changed.`,
+    `${redactReference(reference)} belongs to ${whose}: one transaction cannot pay for two. Nothing was changed.`,
   );
 }
