@@ -9,7 +9,7 @@ import * as operations from '../api/operations.ts';
 import type { HandlerCall } from '../follow-ups/step.ts';
 import type { SweepOptions, SweepResult } from '../follow-ups/sweep.ts';
 import { createSweeper, type RunOptions, readAccess } from '../follow-ups/sweeper.ts';
-import { getRecords } from '../journal/create-journal.ts';
+import { getRecords } from '../journal/core.ts';
 import { findOrderHandler } from './handlers.ts';
 import { type OrderPaymentsOptions, validateOrderId, validateOrderPaymentsOptions } from './options.ts';
 import { type OrderPressOptions, pressPay } from './press.ts';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import * as z from 'zod';
 import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import { JournalError, OutcomeUnknownError, type PaymentsClient } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import type { Journal } from '../../../src/journal/index.ts';
 import { type JournalConformanceOptions, journalConformance } from '../../../src/testing/index.ts';
 import { PATIENCE } from '../../helpers/patience.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { JournalError } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { createJournal, type JournalStore, memoryStore } from '../../../src/journal/index.ts';
 import { Records } from '../../../src/journal/records.ts';
 import { MAX_DUE_IN } from '../../../src/journal/store.ts';
