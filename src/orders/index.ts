@@ -132,7 +132,7 @@ export interface OrderPayments {
 export function createOrderPayments(options: OrderPaymentsOptions): OrderPayments {
   const { payments, journal, ...handlers } = validateOrderPaymentsOptions(options);
   const access = readAccess(payments, journal);
-  const context = { payments, ...handlers, access, records: getRecords(journal) };
+  const context = { ...handlers, access, records: getRecords(journal) };
   const findHandler = (call: HandlerCall) => findOrderHandler(context, call);
   const sweeper = createSweeper({ kind: 'order', payments, journal, findHandler });
   const track = <T>(name: string, order: string, run: (id: string) => Promise<T>) =>
