@@ -12,6 +12,7 @@ import { type Checked, recordChecks, toChecked, toFailedCheck } from '../idempot
 import { assertService, resolveOrigin } from '../idempotency/claim.ts';
 import { getLateResult, type JournalWait, waitForJournal } from '../journal/call-store.ts';
 import type { Found } from '../journal/records.ts';
+import { seenOf } from '../ledger/payment.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
 import { elapsedSince, linkSignals, readClocks, sleep } from '../timing.ts';
 import type { OrdersContext } from './options.ts';
@@ -126,7 +127,7 @@ interface AwaitedPayment {
 /** Waits until the payment is final, until another process has recorded something, or for the time that is left. */
 async function waitForNews(context: OrdersContext, known: Found, awaited: AwaitedPayment): Promise<void> {
   const { id, reference, number, getLeft, getLimits, signal } = awaited;
-  const { payments, records } = context;
+  const { access, payments, records } = context;
   const payment = known.record?.payments[number - 1];
   if (!payment) return;
   const { amount, currency, createdAt } = payment;
@@ -153,7 +154,10 @@ async function waitForNews(context: OrdersContext, known: Found, awaited: Awaite
       timeout: Date.now() - startedAt + getLeft(),
       signal: either.signal,
     });
-    await record(toChecked(reference, { transaction, retryAfter: undefined }, records.now));
+    // Only that it was asked within the timeout of a request is known: a press that comes now must not count on it.
+    const last = seenOf(payment)?.askedAt ?? createdAt;
+    const askedAt = Math.max(last, records.now - access.client.timeout);
+    await record(toChecked(reference, { transaction, retryAfter: undefined }, askedAt));
     if (!isNews(payment.finalStatuses, transaction.status))
       await sleep(Math.min(ERROR_PAUSE, getLeft()), signal);
   } catch (error) {
