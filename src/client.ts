@@ -6,7 +6,7 @@ import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/t
 import { CallsInFlight } from './calls-in-flight.ts';
 import { CLIENT_ACCESS, type ClientAccess, createClientAccess } from './client-access.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
-import type { CallResult } from './http/attempt.ts';
+import { type CallResult, resolveApiKey } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
 import { RequestIds } from './http/request-id.ts';
 import { createSend, type Send } from './http/send.ts';
@@ -14,7 +14,7 @@ import type { CreateRequest } from './idempotency/claim.ts';
 import { validateIdempotencyKey } from './idempotency/fingerprint.ts';
 import { resolveAtService } from './idempotency/resolve-at-service.ts';
 import { sendKeyed } from './idempotency/send-keyed.ts';
-import { getRecords, reportWarnings } from './journal/create-journal.ts';
+import { getCore, getRecords, reportWarnings } from './journal/core.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
 import { MAX_TIMEOUT_MS } from './max-timeout.ts';
@@ -309,7 +309,7 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
     const verify = async (reference: string, expect: Expectation) =>
       (await this.#read({ reference, expect }, request)).result;
     return await this.#calls.track(
-      () => resolveAtService(access, getRecords(journal), call, verify),
+      () => resolveAtService(access, getCore(journal), call, verify),
       'resolve',
       idempotencyKey,
     );
@@ -363,7 +363,16 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
 
   #getAccess(): ClientAccess {
     const { closing, calls } = { closing: this.#closing.signal, calls: this.#calls };
-    const parts = { client: this.#options, send: this.#send, requestIds: this.#requestIds, closing, calls };
+    const { apiKey: _, ...client } = this.#options;
+    const parts = {
+      client,
+      send: this.#send,
+      resolveApiKey: async (...call: Parameters<ClientAccess['resolveApiKey']>) =>
+        resolveApiKey(this.#options, ...call),
+      requestIds: this.#requestIds,
+      closing,
+      calls,
+    };
     this.#access ??= createClientAccess(parts, this.#poller);
     return this.#access;
   }

@@ -143,8 +143,7 @@ export interface FollowUpEvent {
    * - `attention`: a person is needed, and `onAttention` is about to be called.
    * - `handler_failed`: a handler threw `error`. It is called again.
    * - `handler_slow`: a handler has not settled for a minute. Its payment is held until it does.
-   * - `given_up`: nothing was final in the 7 days since the payment began, or it is a `success` of another amount. There are no more
-   *   checks, unless a notification comes.
+   * - `given_up`: nothing was final in the 7 days since the payment began. There are no more checks, unless a notification comes.
    * - `failed`: a step failed with `error`. It is tried again. A record of another service is reported once.
    * - `unreadable`: the record cannot be read. A newer version of this package might have written it. It is listed for a person, and
    *   tried again after a day.

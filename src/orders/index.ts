@@ -9,7 +9,7 @@ import * as operations from '../api/operations.ts';
 import type { HandlerCall } from '../follow-ups/step.ts';
 import type { SweepOptions, SweepResult } from '../follow-ups/sweep.ts';
 import { createSweeper, type RunOptions, readAccess } from '../follow-ups/sweeper.ts';
-import { getRecords } from '../journal/create-journal.ts';
+import { getRecords } from '../journal/core.ts';
 import { findOrderHandler } from './handlers.ts';
 import { type OrderPaymentsOptions, validateOrderId, validateOrderPaymentsOptions } from './options.ts';
 import { type OrderPressOptions, pressPay } from './press.ts';
@@ -132,7 +132,7 @@ export interface OrderPayments {
 export function createOrderPayments(options: OrderPaymentsOptions): OrderPayments {
   const { payments, journal, ...handlers } = validateOrderPaymentsOptions(options);
   const access = readAccess(payments, journal);
-  const context = { payments, ...handlers, access, records: getRecords(journal) };
+  const context = { ...handlers, access, records: getRecords(journal) };
   const findHandler = (call: HandlerCall) => findOrderHandler(context, call);
   const sweeper = createSweeper({ kind: 'order', payments, journal, findHandler });
   const track = <T>(name: string, order: string, run: (id: string) => Promise<T>) =>

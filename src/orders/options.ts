@@ -74,8 +74,7 @@ export interface OrderAttention {
 }
 
 /** The options, checked, and what belongs to them. */
-export interface OrdersContext
-  extends Pick<OrderPaymentsOptions, 'payments' | 'onPaid' | 'onAttention' | 'onUnpaid'> {
+export interface OrdersContext extends Pick<OrderPaymentsOptions, 'onPaid' | 'onAttention' | 'onUnpaid'> {
   readonly access: ClientAccess;
   readonly records: Records;
 }

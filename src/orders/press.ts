@@ -27,7 +27,7 @@ import {
 import { createKeyContext, type KeyContext } from '../idempotency/key-errors.ts';
 import { type Claim, sendClaimed } from '../idempotency/send-claimed.ts';
 import { waitForJournal } from '../journal/call-store.ts';
-import { reportWarnings } from '../journal/create-journal.ts';
+import { reportWarnings } from '../journal/core.ts';
 import { namePayment } from '../journal/names.ts';
 import type { Found } from '../journal/records.ts';
 import { findShown, getState } from '../ledger/order.ts';

@@ -159,30 +159,6 @@ test('ends a wait when another process records the end', async () => {
   expect(Date.now() - before).toBeLessThan(5 * SECOND);
 });
 
-test('checks again before a charge if the poll of a wait took long', async () => {
-  let isSlow = true;
-  const shop = openOrderShop({
-    async intercept({ method }, handle) {
-      const response = await handle();
-      if (isSlow && method === 'GET') {
-        isSlow = false;
-        shop.service.approve(reference);
-        await new Promise((resolve) => setTimeout(resolve, 5 * SECOND));
-      }
-      return response;
-    },
-  });
-  const orders = shop.start();
-  const reference = getReference(await finish(orders.checkout('17', page)));
-  shop.service.decline(reference);
-  expect(await finish(orders.wait('17'))).toMatchObject({
-    state: 'unpaid',
-    payments: [{ status: 'failed' }],
-  });
-  expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'paid', payment: { reference } });
-  expect(postsOf(shop)).toHaveLength(1);
-});
-
 test('rejects a wait with the reason of its signal', async () => {
   const shop = openOrderShop();
   const orders = shop.start();
