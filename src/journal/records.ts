@@ -42,7 +42,7 @@ interface Ruled {
 
 /** How a change is written. */
 export interface ChangeOptions {
-  /** What is known of the record: it is not read first. */
+  /** What is known of the record: it is not read first, unless the machine has slept. */
   readonly known?: Found | undefined;
   /** As in {@link RecordChange}. @default true */
   readonly mustCommit?: boolean | undefined;
@@ -62,8 +62,11 @@ export interface ListedFound {
 /** In each round that fails another process succeeded, so rounds end soon. A store that is wrong ends here. */
 const MAX_ROUNDS = 100;
 
-/** How long the store's time is reckoned on from what a read returned, in milliseconds: a machine can sleep. */
+/** How long what a read returned as the time of the store is enough for a first change, in milliseconds. */
 const CLOCK_FRESH_FOR = 10_000;
+
+/** How long a machine can sleep until the time of the store is read again, in milliseconds. */
+const MAX_SLEEP = 1_000;
 
 /** How many records are listed at once. */
 const PAGE_SIZE = 100;
@@ -83,10 +86,20 @@ export class Records {
     this.lease = lease;
   }
 
-  /** The time by the store's own clock, in whole milliseconds: what the last read returned, and the time since. It is never behind the store. */
+  /**
+   * The time by the store's own clock, in whole milliseconds: what the last read returned, and the time since. It is never behind
+   * the store.
+   */
   get now(): number {
     const { now, at } = this.#clock ?? { now: 0, at: readClocks() };
     return Math.ceil(now + performance.now() - at.monotonic);
+  }
+
+  /** While a machine sleeps its monotonic clock stands still, so {@link now} is behind, and a lease would end too early. */
+  get #hasSlept(): boolean {
+    if (!this.#clock) return false;
+    const { at } = this.#clock;
+    return elapsedSince(at) - (performance.now() - at.monotonic) >= MAX_SLEEP;
   }
 
   /** What a first change can begin with, without a read: that there is no record. `undefined` if the time is not known. */
@@ -119,7 +132,7 @@ export class Records {
     rule: (record: LedgerRecord | null, now: number) => T,
     { known, mustCommit = true }: ChangeOptions = {},
   ): Promise<T & { readonly found: Found }> {
-    let found: Found = known ?? (await this.read(name));
+    let found: Found = known && !this.#hasSlept ? known : await this.read(name);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { now } = this;
       const ruled = rule(found.record, now);
@@ -168,9 +181,8 @@ export class Records {
         // The write might have been done, and only its result lost.
         const read = await store.read(key).catch(() => undefined);
         const version = read && (read.record?.version ?? null);
-        if (version === change.version) return true;
         if (version === undefined || version === change.expected) throw error;
-        return false;
+        return version === change.version;
       }
     });
   }
@@ -213,9 +225,10 @@ export class Records {
     );
   }
 
-  async #listUnreadable({ key, version: expected, text }: ListedRecord, kind: RecordKind): Promise<void> {
+  async #listUnreadable({ key, version: expected, text, at }: ListedRecord, kind: RecordKind): Promise<void> {
     const now = toStoredTime(this.now);
-    const index = { kind, createdAt: now, attentionAt: now, dueAt: now + UNREADABLE_PAUSE };
+    const attentionAt = toStoredTime(Math.min(at, now));
+    const index = { kind, createdAt: now, attentionAt, dueAt: now + UNREADABLE_PAUSE };
     const version = crypto.randomUUID();
     await this.writeText(key, { expected, version, text, mustCommit: false, index }).catch(() => {});
   }

@@ -1,9 +1,8 @@
 import type { PaymentsEvent } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import type { Journal } from '../../../src/journal/index.ts';
-import { changed } from '../../helpers/journals.ts';
 import type { KillPlan, KillPoint } from './kill-plan.ts';
 import { KillSwitch, killOverdue } from './kill-switch.ts';
+import { replaceStore, watchStore } from './watched-store.ts';
 
 /** The kill points of a worker that charges. */
 export class ChargeKillSwitch extends KillSwitch<KillPoint> {
@@ -29,32 +28,14 @@ export class ChargeKillSwitch extends KillSwitch<KillPoint> {
 
   readonly fetch: typeof fetch = (input, init) => this.during('request sent', () => fetch(input, init));
 
-  /** Returns the journal with the kill points around each of its steps. */
+  /** Returns the journal with the kill points around each of its writes. */
   wrap(journal: Journal): Journal {
-    return changed(journal, {
-      claim: async (key, intent) => {
-        this.reach('before claim');
-        const claimed = await this.during('during claim', () => getJournalCore(journal).claim(key, intent));
-        if (claimed.state === 'claimed') {
-          await this.#pause();
-          this.reach('after claim');
-        }
-        return claimed;
-      },
-      renew: async (claim) => {
-        const renewed = await this.during('during heartbeat', () => getJournalCore(journal).renew(claim));
-        this.reach('after heartbeat');
-        return renewed;
-      },
-      complete: async (claim, completion) => {
-        this.reach('before complete');
-        const isRecorded = await this.during('during complete', () =>
-          getJournalCore(journal).complete(claim, completion),
-        );
-        this.reach('after complete');
-        return isRecorded;
-      },
-    });
+    return replaceStore(journal, (store) =>
+      watchStore(store, {
+        killSwitch: this,
+        onWritten: ({ step }, isWritten) => (step === 'claim' && isWritten ? this.#pause() : undefined),
+      }),
+    );
   }
 
   /** Stops the process, with the claim written and nothing sent, until the harness continues it. */

@@ -1,5 +1,4 @@
 import type { Journal, JournalEntry } from '../../../src/journal/index.ts';
-import { isNoJournalError } from '../../../src/journal/store.ts';
 import type { LoggedCall } from './call-log.ts';
 import { createOrder } from './orders.ts';
 import type { Charge, CrashService } from './service.ts';
@@ -42,10 +41,11 @@ export async function checkKeys(
   for (let index = 0; index < evidence.keys; index++) {
     const { key } = createOrder(index);
     const charges = evidence.service.chargesFor(key);
-    const entry = await readEntry(journal, key);
+    const entry = await journal.read(key);
     countState(states, entry);
     const found = [
       ...checkRecord(entry, charges),
+      ...(await checkOwner(journal, key, charges)),
       ...(callsByOrder.get(index) ?? []).flatMap((call) => checkCall(call, entry, charges)),
       charges.length > 1 && `charged ${charges.length} times`,
       !callsByOrder.get(index)?.some(({ isLast }) => isLast) && 'no worker logged a last result',
@@ -53,16 +53,6 @@ export async function checkKeys(
     violations.push(...found.filter((finding) => finding !== false).map((finding) => `${key}: ${finding}`));
   }
   return { ...states, violations };
-}
-
-/** Returns `null` also if nothing was ever written: a run without a journal leaves no table. */
-async function readEntry(journal: Journal, key: string): Promise<JournalEntry | null> {
-  try {
-    return await journal.read(key);
-  } catch (error) {
-    if (isNoJournalError(error)) return null;
-    throw error;
-  }
 }
 
 function countState(states: StateCounts, entry: JournalEntry | null): void {
@@ -85,6 +75,19 @@ function checkRecord(entry: JournalEntry | null, charges: readonly Charge[]): (s
   }
   if (state === 'begun') return ['still in progress, and no worker is left'];
   return [state !== 'unknown' && charges.length > 0 && `${state} is recorded, and there is a charge`];
+}
+
+/** A transaction that is known belongs to its key, and the key has no other payment. */
+async function checkOwner(journal: Journal, key: string, charges: readonly Charge[]): Promise<string[]> {
+  const other = await journal.read(`${key}/2`);
+  const found = other ? [`it has another payment, ${other.reference}`] : [];
+  const entry = await journal.read(key);
+  for (const { reference } of entry?.state === 'completed' ? charges : []) {
+    const owners: string[] = [];
+    for await (const owner of journal.list({ reference })) owners.push(owner.key);
+    if (owners.join() !== key) found.push(`${reference} belongs to ${owners.join() || 'no key'}`);
+  }
+  return found;
 }
 
 /** Compares the result of one call with the record and the charges. */

@@ -1,12 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
-import { getJournalCore } from '../../../src/journal/core.ts';
-import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
+import { type JournalStore, memoryJournal } from '../../../src/journal/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { changed } from '../../helpers/journals.ts';
-import { note } from '../../helpers/resolution-note.ts';
+import { isUnresolved, referenceOf } from '../../../src/ledger/payment.ts';
+import { parseLedgerRecord } from '../../../src/ledger/record.ts';
 import type { OpenJournal } from '../databases/database.ts';
 import { loadDatabase } from '../databases/load-database.ts';
 import { type JournalKind, negativeControls } from './journal-kinds.ts';
+import { replaceStore } from './watched-store.ts';
 
 /** Wraps each commit of SQLite. A kill from outside is not exact enough to hit it. */
 export type AroundCommit = (commit: () => void) => void;
@@ -31,7 +31,7 @@ export async function openJournal(
       };
       const journal = sqliteJournal(watched, { lease });
       return {
-        journal: kind === 'sqlite' ? journal : freeExpiredKeys(journal),
+        journal: kind === 'sqlite' ? journal : replaceStore(journal, freeExpiredKeys),
         close: async () => database.close(),
       };
     }
@@ -62,15 +62,20 @@ export async function prepareJournal(kind: JournalKind, place: string): Promise<
   await database.prepare(place);
 }
 
-/** Creates a journal with the obvious mistake: it takes an expired lease as proof that nothing was sent. */
-function freeExpiredKeys(journal: Journal): Journal {
-  return changed(journal, {
-    async claim(key, intent) {
-      // Before the first charge there is no table.
-      const entry = await journal.read(key).catch(() => null);
-      if (entry?.state === 'unknown' && entry.reference === undefined)
-        await journal.resolve(key, 'not_charged', note).catch(() => {});
-      return getJournalCore(journal).claim(key, intent);
+/** Makes the obvious mistake: takes an expired lease as proof that nothing was sent. */
+function freeExpiredKeys(store: JournalStore): JournalStore {
+  return {
+    ...store,
+    async read(key) {
+      const read = await store.read(key);
+      const record = read.record && parseLedgerRecord(JSON.parse(read.record.text));
+      if (!read.record || !record) return read;
+      const payments = record.payments.map((payment) =>
+        isUnresolved(payment, read.now) && referenceOf(payment) === undefined
+          ? { ...payment, charge: { is: 'none', why: 'not_sent' } }
+          : payment,
+      );
+      return { ...read, record: { ...read.record, text: JSON.stringify({ ...record, payments }) } };
     },
-  });
+  };
 }

@@ -1,24 +1,24 @@
 import * as z from 'zod';
 import type { JournalKind } from './journal-kinds.ts';
 import { seededRandom } from './seeded-random.ts';
+import { pointsAround } from './watched-store.ts';
 
 /** The points at which a worker is killed on purpose, in the order in which a charge reaches them. */
 export const killPoints = [
-  'before claim',
-  'during claim',
-  'after claim',
+  ...pointsAround('claim'),
   'before request',
   'request sent',
   'accepted',
   'response sent',
   'response read',
-  'before complete',
-  'during complete',
+  ...pointsAround('retry'),
+  ...pointsAround('reference'),
+  'before outcome',
+  'during outcome',
   'before commit',
   'after commit',
-  'after complete',
-  'during heartbeat',
-  'after heartbeat',
+  'after outcome',
+  ...pointsAround('heartbeat'),
   'call logged',
 ] as const;
 
@@ -60,7 +60,7 @@ export function planKill(
     return { kind: 'paused', nth: 1 + Math.floor(at * 4), maxCalls: calls };
   if (generation % 3 === 0) return { kind: 'after', delay: at * 2 * callsPerKill * MS_PER_CALL };
   const point = points[(Math.floor((generation * 2) / 3) + 5 * seed) % points.length] ?? 'accepted';
-  // Not every call reaches every point, and few charges last long enough for a heartbeat.
+  // Not every call reaches every point, and few charges last long enough for a heartbeat, or are sent again.
   const latest = isRare(point) ? 1 : Math.ceil(0.6 * callsPerKill);
   const turns = Math.floor(seededRandom(seed, 'turns', generation) * 6);
   return { kind: 'at', point, nth: 1 + Math.floor(at * latest), turns, maxCalls: calls };
@@ -74,7 +74,7 @@ function listKillPoints(kind: JournalKind): readonly KillPoint[] {
   return killPoints.filter((point) => point !== 'before commit' && point !== 'after commit');
 }
 
-const isRare = (point: KillPoint) => point === 'during heartbeat' || point === 'after heartbeat';
+const isRare = (point: KillPoint) => /heartbeat|retry/.test(point);
 
 /** A little less than one call for a key takes. */
 const MS_PER_CALL = 8;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { AroundCommit } from './journals.ts';
+import type { WritePoint } from './watched-store.ts';
 
 /** A kill at a point of the work: after the process has reached it for the nth time. */
 export interface AimedKill<Point extends string> {
@@ -36,12 +37,12 @@ export class KillSwitch<Point extends string> {
   }
 
   /** Does not return if the plan names this point. */
-  reach(point: Point): void {
+  reach(point: Point | WritePoint): void {
     if (this.#isDue(point)) process.kill(process.pid, 'SIGKILL');
   }
 
   /** Starts the work. If the plan names this point, it kills the process a few turns of the event loop later. */
-  async during<T>(point: Point, work: () => Promise<T>): Promise<T> {
+  async during<T>(point: Point | WritePoint, work: () => Promise<T>): Promise<T> {
     const isDue = this.#isDue(point);
     const working = work();
     if (!isDue || !this.#plan) return working;
@@ -51,7 +52,7 @@ export class KillSwitch<Point extends string> {
     return working;
   }
 
-  #isDue(point: Point): boolean {
+  #isDue(point: Point | WritePoint): boolean {
     return this.#plan?.point === point && ++this.#reached === this.#plan.nth;
   }
 }

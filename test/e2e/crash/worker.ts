@@ -43,6 +43,7 @@ const opened =
         other: slot % 2 === 1,
         aroundCommit: watchCommits(killSwitch),
       });
+const journal = opened && killSwitch.wrap(opened.journal);
 const waiting = new Set<string>();
 let calls = 0;
 
@@ -107,7 +108,7 @@ async function charge(
   const isWrong = isMistaken(seed, order, assignSlots(order, workers, isRaced(kind)), slot);
   const options: CreateOptions = {
     extraBody: { order: order.key },
-    ...(opened ? { idempotencyKey: order.key } : {}),
+    ...(journal ? { idempotencyKey: order.key } : {}),
   };
   try {
     const { reference, amount } = await createClient(call).chargeMobileMoney(
@@ -117,7 +118,7 @@ async function charge(
     return { result: 'completed', reference, amount };
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
-    if (!opened) return { result: 'failed' };
+    if (!journal) return { result: 'failed' };
     if (error instanceof IdempotencyConflictError) return { result: 'conflict' };
     if (error.outcome === null) throw error;
     return { result: error.outcome };
@@ -139,5 +140,5 @@ function createClient(call: string): PaymentsClient {
       killSwitch.onEvent(event);
     },
   };
-  return new PaymentsClient(opened ? { ...options, journal: killSwitch.wrap(opened.journal) } : options);
+  return new PaymentsClient(journal ? { ...options, journal } : options);
 }

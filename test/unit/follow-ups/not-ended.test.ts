@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { PermissionError } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { memoryStore } from '../../../src/journal/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';

@@ -23,8 +23,6 @@ interface OrderRun {
   made: readonly MadePayment[];
   entries: readonly JournalEntry[];
   events: readonly LoggedOrderEvent[];
-  /** The keys of the payments that a customer superseded on purpose. */
-  superseded: ReadonlySet<string>;
 }
 
 /** Compares what the processes did with the service's ledger. */
@@ -52,8 +50,13 @@ function checkKeys({ made, entries }: OrderRun): string[] {
     const { length } = made.filter(({ requestId }) => requestIds.includes(requestId));
     return length > 1 ? [`${key} was charged ${length} times`] : [];
   });
+  const wrong = entries.flatMap(({ key, state, reference, requestIds }) => {
+    const own = made.find(({ requestId }) => requestIds.includes(requestId));
+    if (state !== 'completed' || own?.reference === reference) return [];
+    return [`${key} has ${reference}, and its request made ${own?.reference}`];
+  });
   const unnamed = made.filter(({ requestId }) => !known.has(requestId));
-  return [...twice, ...unnamed.map(({ order }) => `${order} has a charge that no key names`)];
+  return [...twice, ...wrong, ...unnamed.map(({ order }) => `${order} has a charge that no key names`)];
 }
 
 /** No payment begins while an earlier one could be paid, unless it was asked for, nor once the order is paid. */
@@ -93,7 +96,7 @@ function findWinners(events: readonly LoggedOrderEvent[], order: string): Set<st
 }
 
 /** Each payment that succeeded pays the order, or a person was told. */
-export function checkTold({ made, entries, events }: Omit<OrderRun, 'superseded'>): string[] {
+export function checkTold({ made, entries, events }: OrderRun): string[] {
   const reviewed = events.filter(({ reason = '' }) => ['paid_twice', 'price_changed'].includes(reason));
   const winners = events.filter(({ event }) => event === 'onPaid' || event === 'paid');
   const told = new Set([...winners, ...reviewed].map(({ key }) => key));
@@ -110,13 +113,13 @@ export function checkTold({ made, entries, events }: Omit<OrderRun, 'superseded'
 
 /**
  * Whether a payment could still be paid, as far as the service had said, when the next one began. A press may rely on a
- * check of the last second. What a customer superseded on purpose no longer keeps the order, and its own request can
- * arrive after that of the payment which took its place.
+ * check of the last second. A customer who wants another payment while one is under way gets it, and the request of the
+ * earlier one can arrive after that of the next.
  */
-function couldBePaid({ entries, superseded }: OrderRun, earlier: MadePayment, next: MadePayment): boolean {
-  const wasPaid = readStatus(earlier, next.pressedAt - FRESH_FOR) === 'success';
-  const isSuperseded = ({ requestId }: MadePayment) =>
-    entries.some(({ key, requestIds }) => requestIds.includes(requestId) && superseded.has(key));
-  const wasOnItsWay = isSuperseded(next) && next.pressedAt < earlier.at;
-  return wasPaid || (!isSuperseded(earlier) && !wasOnItsWay && readStatus(earlier, next.at) === 'pending');
+function couldBePaid({ entries }: OrderRun, earlier: MadePayment, next: MadePayment): boolean {
+  if (readStatus(earlier, next.pressedAt - FRESH_FOR) === 'success') return true;
+  const findNumber = ({ requestId }: MadePayment) =>
+    Number(entries.find(({ requestIds }) => requestIds.includes(requestId))?.key.split('/')[1]);
+  const wasOnItsWay = earlier.startAnother && findNumber(next) < findNumber(earlier);
+  return !next.startAnother && !wasOnItsWay && readStatus(earlier, next.at) === 'pending';
 }

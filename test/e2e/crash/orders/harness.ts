@@ -3,19 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import { JournalError } from '../../../../src/index.ts';
-import { createRecords } from '../../../../src/journal/compare-and-swap.ts';
-import { getJournalCore } from '../../../../src/journal/core.ts';
 import type { Journal, JournalEntry } from '../../../../src/journal/index.ts';
-import { paymentKey } from '../../../../src/journal/record.ts';
-import { readOrder } from '../../../../src/orders/order.ts';
-import { note } from '../../../helpers/resolution-note.ts';
 import type { JournalKind } from '../journal-kinds.ts';
 import { openJournal, prepareJournal } from '../journals.ts';
 import { seededRandom } from '../seeded-random.ts';
 import { WorkerPool } from '../worker-pool.ts';
 import { checkOrders, checkTold, type LoggedOrderEvent } from './check.ts';
-import { createPageUrl, OrderService } from './service.ts';
+import { OrderService } from './service.ts';
 import { killPoints, type OrderKillPlan, type ShopSettings } from './settings.ts';
 
 export interface OrderRunOptions {
@@ -89,8 +83,6 @@ export async function runOrderProof(options: OrderRunOptions): Promise<OrderRunR
     const shop = Array.from({ length: workers }, async (_, slot) => {
       while (!isStopping && !signal?.aborted) await pool.runWorker({ ...settings, slot, isSettling });
     });
-    const reviewed = new AbortController();
-    const reviewing = reviewKeys(journal, service, reviewed.signal);
     try {
       const isBusy = () => pool.counts.kills < kills || service.made.length <= orders;
       while (!signal?.aborted && isBusy()) await Promise.race([sleep(100), Promise.all(shop)]);
@@ -113,27 +105,19 @@ export async function runOrderProof(options: OrderRunOptions): Promise<OrderRunR
       pool.send('stop');
       await Promise.all(shop);
       clearInterval(stopper);
-      reviewed.abort();
-      const resolved = await reviewing;
       const { counts } = pool;
+      const events = readEvents(folder);
       return {
         kind,
         orders,
         kills: counts.kills,
         killsAt: counts.killsAt,
         made: service.made.length,
-        resolved,
-        ...checkOrders({
-          made: service.made,
-          entries: await listEntries(journal),
-          events: readEvents(folder),
-          superseded: await readSuperseded(journal, orders),
-        }),
+        resolved: events.filter(({ event }) => event === 'resolved').length,
+        ...checkOrders({ made: service.made, entries: await listEntries(journal), events }),
         seconds: (performance.now() - startedAt) / 1000,
       };
     } finally {
-      reviewed.abort();
-      await reviewing.catch(() => {});
       await close();
     }
   } finally {
@@ -143,59 +127,10 @@ export async function runOrderProof(options: OrderRunOptions): Promise<OrderRunR
   }
 }
 
-/** Plays the person who finds out about unresolved keys, from the ids of their requests. Returns how many it resolved. */
-async function reviewKeys(journal: Journal, service: OrderService, signal: AbortSignal): Promise<number> {
-  let resolved = 0;
-  while (!signal.aborted) {
-    await sleep(400);
-    for (const entry of await listEntries(journal, 'unknown'))
-      if (await reviewKey(journal, service, entry)) resolved += 1;
-  }
-  return resolved;
-}
-
-async function listEntries(journal: Journal, state?: JournalEntry['state']): Promise<JournalEntry[]> {
+async function listEntries(journal: Journal): Promise<JournalEntry[]> {
   const entries: JournalEntry[] = [];
-  try {
-    for await (const entry of journal.list(state && { state })) entries.push(entry);
-  } catch (error) {
-    // Before the first charge there is no table.
-    if (!(error instanceof JournalError)) throw error;
-  }
+  for await (const entry of journal.list()) entries.push(entry);
   return entries;
-}
-
-async function reviewKey(
-  journal: Journal,
-  service: OrderService,
-  { key, operation, requestIds, updatedAt }: JournalEntry,
-): Promise<boolean> {
-  // A request might still be on its way.
-  if (Date.now() - updatedAt < 2 * LEASE + 2_000) return false;
-  const made = service.made.find(({ requestId }) => requestIds.includes(requestId));
-  try {
-    await journal.resolve(key, made ? createResolution(operation, made.reference) : 'not_charged', note);
-    return true;
-  } catch (error) {
-    // The key was resolved or charged meanwhile.
-    if (error instanceof JournalError) return false;
-    throw error;
-  }
-}
-
-async function readSuperseded(journal: Journal, count: number): Promise<Set<string>> {
-  const { store, lease } = getJournalCore(journal);
-  const keys = new Set<string>();
-  for (let number = 0; number < count; number++) {
-    const order = await readOrder(createRecords(store, lease), `order-${number}`);
-    for (const superseded of order.record.superseded) keys.add(paymentKey(order.id, superseded));
-  }
-  return keys;
-}
-
-function createResolution(operation: JournalEntry['operation'], reference: string) {
-  if (operation === 'chargeMobileMoney') return { reference };
-  return { reference, checkout_url: createPageUrl(reference) };
 }
 
 function readEvents(folder: string): LoggedOrderEvent[] {
@@ -216,9 +151,14 @@ const MAX_LIFE = 2_500;
 function planKill(seed: number, kind: JournalKind, generation: number): OrderKillPlan {
   const at = seededRandom(seed, 'kill', generation);
   if (generation % 3 === 0) return { kind: 'after', delay: at * MAX_LIFE };
-  const points = killPoints.filter((point) => kind === 'sqlite' || !point.endsWith('commit'));
-  const point = points[(Math.floor((generation * 2) / 3) + 3 * seed) % points.length] ?? 'accepted';
+  const points = killPoints
+    .filter((point) => kind === 'sqlite' || !point.endsWith('commit'))
+    .sort((one, other) => seededRandom(seed, 'point', one) - seededRandom(seed, 'point', other));
+  const point = points[Math.floor((generation * 2) / 3) % points.length] ?? 'accepted';
   const turns = Math.floor(seededRandom(seed, 'turns', generation) * 6);
-  const most = point.startsWith('onPaid') ? 2 : 12;
+  const most = RARE.test(point) ? 2 : 12;
   return { kind: 'at', point, nth: 1 + Math.floor(at * most), turns, latest: MAX_LIFE };
 }
+
+/** What a process reaches a few times at most. */
+const RARE = /onPaid|name|confirm|resolve|final|end|attention/;

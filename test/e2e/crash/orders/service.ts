@@ -11,6 +11,8 @@ export interface MadePayment {
   readonly requestId: string;
   readonly reference: string;
   readonly amount: string;
+  /** Whether the customer wanted another payment. */
+  readonly startAnother: boolean;
   /** When the press began, and when the service began the payment. */
   readonly pressedAt: number;
   readonly at: number;
@@ -37,7 +39,12 @@ const responses = {
   '500 after accepting': 2,
 };
 
-const bodySchema = z.object({ order: z.string(), pressedAt: z.number(), amount: z.number() });
+const bodySchema = z.object({
+  order: z.string(),
+  pressedAt: z.number(),
+  startAnother: z.boolean(),
+  amount: z.number(),
+});
 
 /** The service of a run of orders. It is never killed: its ledger is the truth. */
 export class OrderService {
@@ -51,7 +58,9 @@ export class OrderService {
     });
     request.on('end', () => {
       const { 'x-generation': generation, 'x-request-id': requestId } = request.headers;
-      if (request.method === 'GET') this.#verify(request.url ?? '', response);
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://service');
+      if (pathname === '/found') this.#find(searchParams.getAll('id'), response);
+      else if (request.method === 'GET') this.#verify(pathname, response);
       else
         void this.#charge(response, {
           ...bodySchema.parse(JSON.parse(body)),
@@ -84,6 +93,7 @@ export class OrderService {
     {
       order,
       pressedAt,
+      startAnother,
       amount,
       requestId,
       generation,
@@ -98,7 +108,7 @@ export class OrderService {
     const kind = pickWeighted(responses, seededRandom(this.#seed, 'kind', order, count));
     await sleep(seededRandom(this.#seed, 'delay', order, count) * (kind === 'late success' ? 300 : 10));
     const accept = () => {
-      const made = this.#begin({ order, pressedAt, requestId, amount: amount.toFixed(2) });
+      const made = this.#begin({ order, pressedAt, startAnother, requestId, amount: amount.toFixed(2) });
       this.#onRequest('accepted', generation);
       return made;
     };
@@ -133,7 +143,7 @@ export class OrderService {
     }
   }
 
-  #begin(charge: Pick<MadePayment, 'order' | 'pressedAt' | 'requestId' | 'amount'>): MadePayment {
+  #begin(charge: Omit<MadePayment, 'reference' | 'at' | 'statuses'>): MadePayment {
     const number = this.made.length + 1;
     const at = Date.now();
     const fate = pickWeighted(fates, seededRandom(this.#seed, 'fate', number));
@@ -151,6 +161,12 @@ export class OrderService {
     const made = { ...charge, reference: `TXN-${number}`, at, statuses: ends[fate] };
     this.made.push(made);
     return made;
+  }
+
+  /** The service's support finds a transaction by the ids of requests. */
+  #find(requestIds: readonly string[], response: ServerResponse): void {
+    const made = this.made.find(({ requestId }) => requestIds.includes(requestId));
+    json(response, 200, { reference: made?.reference ?? null });
   }
 
   #verify(url: string, response: ServerResponse): void {

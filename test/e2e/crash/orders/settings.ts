@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { createKillPlanSchema } from '../kill-switch.ts';
 import { processShape } from '../settings.ts';
+import { pointsAround } from '../watched-store.ts';
 
 /** The points at which a process of the shop is killed on purpose. */
 export const killPoints = [
@@ -9,6 +10,16 @@ export const killPoints = [
   'accepted',
   'response sent',
   'response read',
+  ...pointsAround('claim'),
+  ...pointsAround('reference'),
+  ...pointsAround('outcome'),
+  ...pointsAround('name'),
+  ...pointsAround('confirm'),
+  ...pointsAround('resolve'),
+  ...pointsAround('check'),
+  ...pointsAround('final'),
+  ...pointsAround('end'),
+  ...pointsAround('attention'),
   'before commit',
   'after commit',
   'onPaid called',

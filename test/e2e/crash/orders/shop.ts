@@ -9,6 +9,8 @@ import { API_KEY } from '../api-key.ts';
 import { openJournal } from '../journals.ts';
 import { KillSwitch, killOverdue, watchCommits } from '../kill-switch.ts';
 import { seededRandom } from '../seeded-random.ts';
+import { replaceStore, watchStore } from '../watched-store.ts';
+import { reviewAll } from './review.ts';
 import { type killPoints, shopSettingsSchema } from './settings.ts';
 
 const settings = shopSettingsSchema.parse(JSON.parse(process.argv[2] ?? ''));
@@ -29,7 +31,7 @@ const opened = await openJournal(kind, settings.place, {
   other: slot % 2 === 1,
   aroundCommit: watchCommits(killSwitch),
 });
-const { journal } = opened;
+const journal = replaceStore(opened.journal, (store) => watchStore(store, { killSwitch }));
 const payments = new PaymentsClient({
   apiKey: API_KEY,
   baseUrl: settings.baseUrl,
@@ -65,8 +67,12 @@ if (killPlan.kind === 'at') setTimeout(() => void killOverdue(), killPlan.latest
 process.send?.('ready');
 
 const pressing = Promise.all([pressUntilStopped(0), pressUntilStopped(1)]);
-await Promise.all([pressing.then(() => log({ event: 'settled' })), sweepUntilStopped()]);
-payments.close();
+await Promise.all([
+  pressing.then(() => log({ event: 'settled' })),
+  sweepUntilStopped(),
+  reviewUntilStopped(),
+]);
+await payments.close();
 await opened.close();
 process.exit(0);
 
@@ -74,6 +80,13 @@ async function sweepUntilStopped(): Promise<void> {
   while (!stop.signal.aborted) {
     await orderPayments.sweep({ budget: 5_000 }).catch(logFailure);
     await sleep(100);
+  }
+}
+
+async function reviewUntilStopped(): Promise<void> {
+  while (!stop.signal.aborted) {
+    await reviewAll({ payments, journal, baseUrl: settings.baseUrl, log }).catch(logFailure);
+    await sleep(200);
   }
 }
 
@@ -91,7 +104,7 @@ async function pressUntilStopped(customer: number): Promise<void> {
     const amount = at('amount') < 0.05 ? 30 : 25.5;
     const input = { amount, customer_email: 'ama@example.com' };
     const phone = at('phone') < 0.2 ? '055 000 1111' : '024 412 3456';
-    const extraBody = { order, pressedAt: Date.now() };
+    const extraBody = { order, pressedAt: Date.now(), startAnother };
     const charge = { ...input, phone, network: 'mtn' } as const;
     const pressOnce = async () => {
       if (isControl) {
