@@ -389,6 +389,8 @@ export class World {
       const charge = this.service.find(post.reference ?? '');
       if (post.order !== order || post.sentAt >= since || !charge || this.#decided.has(charge.reference))
         continue;
+      // It was answered with the charge of another order.
+      if (charge.order !== order) continue;
       if (!wasEndedSince(charge, 0))
         this.fail(`${what} says that ${order} is unpaid, and ${charge.reference} might be paid`);
     }
