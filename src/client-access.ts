@@ -1,3 +1,4 @@
+import type { OperationName } from './api/operations.ts';
 import type { Transaction } from './api/transaction.ts';
 import type { CallsInFlight } from './calls-in-flight.ts';
 import type { RequestIds } from './http/request-id.ts';
@@ -14,8 +15,14 @@ export const CLIENT_ACCESS: unique symbol = Symbol.for('payment-collection-clien
 export interface ClientAccess {
   /** Of this interface: another version of the package refuses it. */
   readonly version: 1;
-  readonly client: NormalizedOptions;
+  /** Without the API key: what a client shows, also to a debugger, never holds it. */
+  readonly client: Omit<NormalizedOptions, 'apiKey'>;
   readonly send: Send;
+  /** Resolves with the API key, as a function of the caller's own returns it. */
+  readonly resolveApiKey: (
+    operation: OperationName,
+    call: { readonly signal: AbortSignal | undefined; readonly timeout: number },
+  ) => Promise<string>;
   readonly requestIds: RequestIds;
   /** Aborted when the client is closed. */
   readonly closing: AbortSignal;

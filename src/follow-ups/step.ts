@@ -5,6 +5,7 @@ import type { ClientAccess } from '../client-access.ts';
 import { PermissionError } from '../errors.ts';
 import type { FollowUpEvent } from '../events.ts';
 import { type Checked, checkReference, recordChecks } from '../idempotency/check.ts';
+import { getLateResult } from '../journal/call-store.ts';
 import { Hold } from '../journal/hold.ts';
 import { namePayment, type RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
@@ -221,7 +222,9 @@ async function writeAgain(write: () => Promise<unknown>): Promise<void> {
     try {
       await write();
       return;
-    } catch {
+    } catch (error) {
+      // A write that hung took its time already, and might still be done.
+      if (getLateResult(error)) throw error;
       await sleep(delay, undefined);
     }
   }

@@ -3,7 +3,6 @@
 import { type CreateOperation, DEFAULT_CURRENCY, type OperationName } from '../api/operations.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { resolveApiKey } from '../http/attempt.ts';
 import type { Call } from '../http/call.ts';
 import { REQUEST_ID } from '../http/request-id.ts';
 import { type AttemptFacts, keepTrying } from '../journal/attempt.ts';
@@ -47,11 +46,11 @@ export interface Origin {
 
 /** A record belongs to one mode, and only the API key shows the mode. */
 export async function resolveOrigin(
-  { client }: ClientAccess,
+  { client, resolveApiKey }: ClientAccess,
   call: { readonly signal: AbortSignal | undefined; readonly timeout: number },
   operation: OperationName = 'verify',
 ): Promise<Origin> {
-  const apiKey = await resolveApiKey(client, operation, call);
+  const apiKey = await resolveApiKey(operation, call);
   const mode = detectMode(apiKey);
   return { apiKey, mode, service: await digestService(client.baseUrl, mode) };
 }

@@ -11,6 +11,8 @@ export interface Charge {
   readonly generation: number;
   readonly reference: string;
   readonly amount: string;
+  /** Whether the response named another amount. */
+  readonly isMisquoted: boolean;
 }
 
 /** A service in the harness's own process, which is never killed: its ledger is the truth. */
@@ -81,7 +83,7 @@ export async function startCrashService(
     return made;
   };
 
-  const handle = async (response: ServerResponse, charge: Omit<Charge, 'reference'>) => {
+  const handle = async (response: ServerResponse, charge: Omit<Charge, 'reference' | 'isMisquoted'>) => {
     const { key } = charge;
     const count = (requests.get(key) ?? 0) + 1;
     requests.set(key, count);
@@ -89,7 +91,7 @@ export async function startCrashService(
     const kind = isRejected ? '400' : pickWeighted(weights, seededRandom(seed, 'kind', key, count));
     faults.set(kind, (faults.get(kind) ?? 0) + 1);
     await sleep(seededRandom(seed, 'delay', key, count) * (kind === 'late success' ? 400 : 12));
-    respond[kind](response, () => accept(charge));
+    respond[kind](response, () => accept({ ...charge, isMisquoted: kind === 'wrong amount' }));
     if (!response.destroyed) response.once('finish', () => onRequest('response sent', charge.generation));
   };
 

@@ -1,4 +1,5 @@
-import { createJournal, getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
+import { createJournal } from '../../../src/journal/create-journal.ts';
 import type {
   Journal,
   JournalStore,
@@ -43,9 +44,9 @@ export const steps = [
 export type Step = (typeof steps)[number];
 export type WritePoint = `${'before' | 'during' | 'after'} ${Step}`;
 
-/** The points around the writes of these steps. */
-export const pointsAround = <const S extends Step>(...around: readonly S[]) =>
-  around.flatMap((step) => [`before ${step}`, `during ${step}`, `after ${step}`] as const);
+/** The points around the writes of a step. */
+export const pointsAround = <const S extends Step>(step: S) =>
+  [`before ${step}`, `during ${step}`, `after ${step}`] as const;
 
 /** A write, and the record that it replaces. */
 export interface WatchedWrite {
@@ -163,20 +164,18 @@ const isCallDue = (record: LedgerRecord, now: number) =>
   listOwed(record, now).length > 0 && (record.telling?.retryAt ?? now) <= now;
 
 function namePaymentStep(before: Payment | undefined, after: Payment): Step | undefined {
-  const isSending = after.charge.is === 'sending';
-  if (before?.attempt !== after.attempt) return isSending ? 'claim' : 'name';
-  if (before.charge.is === 'sending') return nameSendingStep(before, after);
+  if (before?.attempt !== after.attempt) return after.charge.is === 'sending' ? 'claim' : 'name';
   if (!before.claiming && after.claiming) return 'name';
   if (before.claiming && !after.claiming) return 'confirm';
   if (before.resolutions.length < after.resolutions.length) return 'resolve';
-  return nameFollowUpStep(before, after);
+  return nameSendingStep(before, after) ?? nameFollowUpStep(before, after);
 }
 
 function nameSendingStep(before: Payment, after: Payment): Step | undefined {
-  if (after.charge.is !== 'sending')
-    return after.resolutions.length > before.resolutions.length ? 'resolve' : 'outcome';
+  if (before.charge.is !== 'sending') return undefined;
+  if (after.charge.is !== 'sending') return 'outcome';
   if (after.requestIds.length > before.requestIds.length) return 'retry';
-  return isSame(before, after) ? undefined : 'heartbeat';
+  return after.charge.until > before.charge.until ? 'heartbeat' : undefined;
 }
 
 function nameFollowUpStep(before: Payment, after: Payment): Step | undefined {

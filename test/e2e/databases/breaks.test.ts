@@ -137,7 +137,7 @@ describe.each(kinds)('two processes on $kind', ({ kind, database }) => {
     service.setStatus(second, 'failed');
     service.setStatus(first, 'success');
     await sweepUntilTold(order, 'onAttention price_changed');
-    await two.run({ do: 'prune' });
+    await two.run({ do: 'prune', unfollowed: true });
     const inReview = { state: 'in_review', reason: 'price_changed', payment: { reference: first } };
     expect(await one.read(order)).toMatchObject(inReview);
     expect(await one.charge(order, dearer)).toMatchObject(inReview);
@@ -223,7 +223,7 @@ describe.each(kinds)('two processes on $kind', ({ kind, database }) => {
     const hanging = await pressUntilChecked(order, before);
     service.setStatus(before, 'success');
     await sweepUntilTold(order, 'onPaid');
-    await two.run({ do: 'prune' });
+    await two.run({ do: 'prune', unfollowed: false });
     const after = await two.charge(order);
     const { reference } = after.payment ?? {};
     expect(service.chargesFor(order)).toEqual([before, reference]);

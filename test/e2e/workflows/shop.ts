@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NewOrder, Order, OrderState } from '../../../examples/workflows/shop/order.ts';
 import { Orders } from '../../../examples/workflows/shop/orders.ts';
 import { JournalError, PaymentsClient } from '../../../src/index.ts';
-import { isNoJournalError } from '../../../src/journal/store.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
 import type { RunningEngine, WorkflowExample } from './example.ts';
@@ -158,13 +157,9 @@ export class Shop {
   /** Reads an order. How far its payment is stands in the journal, until the shop has shipped or released it. */
   async order(id: string): Promise<Order> {
     const order = this.orders.get(id);
-    const status = await this.#readStatus(id).catch((error: unknown) => {
-      // The first charge creates the table.
-      if (isNoJournalError(error)) return undefined;
-      throw error;
-    });
+    const status = await this.#readStatus(id);
     // Until the service has named the transaction, nothing waits for the customer.
-    if (!status || (status.state === 'processing' && !status.payment.reference)) return order;
+    if (status.state === 'processing' && !status.payment.reference) return order;
     const { state, payments } = status;
     const { reference = null, createdAt = null } = payments.at(-1) ?? {};
     const known = order.state === 'placed' ? STATES[state] : order.state;
@@ -180,8 +175,7 @@ export class Shop {
       for (;;) {
         const status = await read(id).catch((error: unknown) => {
           // Another process creates the file, or recovers it after a kill.
-          const isBusy = error instanceof JournalError && error.retryable && !isNoJournalError(error);
-          if (!isBusy) throw error;
+          if (!(error instanceof JournalError && error.retryable)) throw error;
         });
         if (status) return status;
         await sleep(100);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { type AskedService, resolveKey } from '../../../src/journal/resolve.ts';
 import { claimKey, completeClaim, completeKey, made } from '../../helpers/claims.ts';

@@ -7,8 +7,6 @@ import type { Get } from './verify-service.ts';
 export interface GetEvidence {
   /** When the charge began, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** How many checks the journal counts. */
-  readonly checks: number;
   /** In the order in which the service got them. */
   readonly gets: readonly Get[];
   /** What the sweepers logged of the payment. */
@@ -41,10 +39,10 @@ const ROUNDING = 2;
  * one of a process that was killed. And each must keep the delay that the schedule sets after the one before.
  */
 export function checkGets(evidence: GetEvidence): GetFindings {
-  const { gets, checks, killed, stoppedAt, createdAt, polling } = evidence;
+  const { gets, killed, stoppedAt, createdAt, polling } = evidence;
   const violations: string[] = [];
-  const uncounted = gets.filter((get) => findRecord(get, evidence)?.event !== 'recorded');
-  const ofKilled = uncounted.filter((get) => killed.has(get.generation) && !findRecord(get, evidence));
+  const uncounted = gets.filter((get) => !findRecord(get, evidence));
+  const ofKilled = uncounted.filter((get) => killed.has(get.generation));
   // The response to these was not waited for.
   const isStopped = ({ generation, at }: Get) => !killed.has(generation) && at > stoppedAt - evidence.timeout;
   const ofStopped = uncounted.filter((get) => isStopped(get));
@@ -55,10 +53,6 @@ export function checkGets(evidence: GetEvidence): GetFindings {
     violations.push(
       `${unexplained} requests are not counted, and neither kills nor notifications explain them`,
     );
-  const extra = gets.length - checks;
-  if (extra < 0) violations.push(`${checks} checks are recorded, but the service got ${gets.length}`);
-  const allowed = ofKilled.length + ofStopped.length + notified;
-  if (extra > allowed) violations.push(`${extra} requests too many, and kills explain ${ofKilled.length}`);
   for (const [generation, own] of Map.groupBy(ofKilled, (get) => get.generation)) {
     if (own.length > 1) violations.push(`process ${generation} sent ${own.length} requests without a record`);
     if (!own.every((get) => findClaim(get, evidence)))
@@ -74,8 +68,8 @@ export function checkGets(evidence: GetEvidence): GetFindings {
   }
   return {
     violations,
-    extra,
-    extraByKill: Math.min(extra, ofKilled.length),
+    extra: uncounted.length,
+    extraByKill: ofKilled.length,
     unexplained: Math.max(0, unexplained - notified),
     early: Math.max(0, early.length - notified),
   };
@@ -92,15 +86,15 @@ function findRecord(get: Get, { events, gets }: GetEvidence): RecordEvent | unde
   const next = gets.find(({ generation, at }) => generation === get.generation && at > get.at);
   return events.find(
     (logged): logged is RecordEvent =>
-      (logged.event === 'recorded' || logged.event === 'lost') &&
-      logged.step !== 'heartbeat' &&
+      logged.event === 'recorded' &&
+      (logged.step === 'check' || logged.step === 'final') &&
       logged.generation === get.generation &&
       logged.at >= get.at &&
       logged.at <= (next?.at ?? Number.POSITIVE_INFINITY),
   );
 }
 
-type RecordEvent = Extract<LoggedEvent, { event: 'recorded' | 'lost' }>;
+type RecordEvent = Extract<LoggedEvent, { event: 'recorded' }>;
 
 /** Returns the claim under which a request was sent. */
 function findClaim({ generation, at }: Get, { events }: GetEvidence): ClaimEvent | undefined {
@@ -116,15 +110,13 @@ type ClaimEvent = Extract<LoggedEvent, { event: 'claimed' }>;
 function listEarly(evidence: GetEvidence): number[] {
   return evidence.gets.flatMap((get, index) => {
     // What another process has recorded meanwhile sets the schedule.
-    const before = evidence.gets
-      .slice(0, index)
-      .findLast((earlier) => findRecord(earlier, evidence)?.event !== 'lost');
+    const before = evidence.gets[index - 1];
     if (!before || get.at >= findEarliest(before, get, evidence) - ROUNDING) return [];
     return [get.at - before.at];
   });
 }
 
-/** The shortest pause after the deadline, after a mismatch, and after a 404 that lasts, in milliseconds. */
+/** The shortest pause after the deadline, after a mismatch, after an end, and after a 404 that lasts, in milliseconds. */
 const MIN_SLOW_PAUSE = 27_000;
 
 /**
@@ -136,12 +128,12 @@ function findEarliest(before: Get, get: Get, evidence: GetEvidence): number {
   const record = findRecord(before, evidence);
   const claim = findClaim(before, evidence);
   // A process that was killed might have recorded the response, and might have held the payment for a handler.
-  const isHeld = claim !== undefined && (record === undefined || record.dueIn === claim.lease);
+  const isHeld = claim !== undefined && (record === undefined || record.step === 'final');
   const isFreed = isHeld && evidence.killed.has(before.generation);
   const leaseEnd = isFreed ? claim.from + claim.lease : Number.POSITIVE_INFINITY;
   // On a busy machine the client might have given up.
   const isRead = record !== undefined && record.at - before.at < evidence.timeout;
-  if (isRead && (isMismatch(before) || isGone(before, evidence)))
+  if (isRead && (isMismatch(before) || isEnd(before) || isGone(before, evidence)))
     return Math.min(leaseEnd, before.endedAt + MIN_SLOW_PAUSE);
   let earliest = leaseEnd;
   for (let at = before.endedAt; at <= get.at; at += STEP) {
@@ -162,11 +154,16 @@ function isMismatch({ told }: Get): boolean {
   return told !== undefined && told !== 'not found' && told.isMismatch;
 }
 
+/** Whether it ended without money, which might not be the end. */
+function isEnd({ told }: Get): boolean {
+  return told !== undefined && told !== 'not found' && told.isFinal && told.status !== 'success';
+}
+
 /** Whether each check was a 404 for so long that the payment counts as gone, whatever the delays were. */
 function isGone(last: Get, evidence: GetEvidence): boolean {
   const before = evidence.gets.filter((get) => get.at <= last.at);
   const since = before.slice(before.findLastIndex(({ told }) => told !== 'not found') + 1);
-  const first = since.find((get) => findRecord(get, evidence)?.event === 'recorded');
+  const first = since.find((get) => findRecord(get, evidence));
   return last.told === 'not found' && first !== undefined && last.endedAt - first.endedAt > GONE_AFTER;
 }
 

@@ -1,4 +1,6 @@
-import type { FollowUp, JournalEntry } from '../../../../src/journal/index.ts';
+import type { JournalEntry } from '../../../../src/journal/index.ts';
+import { seenOf } from '../../../../src/ledger/payment.ts';
+import type { Payment } from '../../../../src/ledger/record.ts';
 import { createOrder } from '../orders.ts';
 import type { Charge } from '../service.ts';
 import { checkGets, type GetFindings } from './check-gets.ts';
@@ -10,6 +12,8 @@ import type { Get, VerifyService } from './verify-service.ts';
 export interface Evidence {
   readonly keys: number;
   readonly entries: ReadonlyMap<string, JournalEntry>;
+  /** The payment of each key, as it is recorded. */
+  readonly payments: ReadonlyMap<string, Payment>;
   chargesFor(key: string): readonly Charge[];
   readonly service: VerifyService;
   readonly events: readonly LoggedEvent[];
@@ -73,7 +77,9 @@ export function checkPayments(evidence: Evidence): FollowUpCounts & { violations
     onAttentionRepeated: 0,
     repeatedWithoutCause: 0,
   };
-  const violations: string[] = [];
+  const violations = [...evidence.entries.keys()].flatMap((key) =>
+    evidence.payments.has(key) ? [] : [`${key} is a payment that no call asked for`],
+  );
   const eventsByKey = groupByKey(evidence.events);
   const getsByReference = Map.groupBy(evidence.service.gets, ({ reference }) => reference);
   for (let index = 0; index < evidence.keys; index++) {
@@ -122,7 +128,7 @@ function checkCharge(entry: JournalEntry, payment: PaymentEvidence, counts: Foll
   if (entry.state === 'unknown') {
     counts.unresolved++;
     if (!reasons.includes('unresolved')) found.push('unresolved, and onAttention was not called');
-    if (!entry.followUp?.reported.includes('unresolved'))
+    if (!payment.payments.get(entry.key)?.told.attention.includes('unresolved'))
       found.push('unresolved, and not recorded as reported');
   } else if (reasons.length > 0) counts.woken++;
   if (reasons.some((reason) => reason !== 'unresolved'))
@@ -130,24 +136,22 @@ function checkCharge(entry: JournalEntry, payment: PaymentEvidence, counts: Foll
   return found;
 }
 
-const NO_FOLLOW_UP: FollowUp = { checks: 0, reported: [] };
-
 function checkCompleted(entry: JournalEntry, payment: PaymentEvidence, counts: FollowUpCounts): string[] {
   const { key, ownGets, ownEvents } = payment;
-  const { followUp = NO_FOLLOW_UP } = entry;
-  const isDelivered = followUp.ended === 'delivered' || followUp.delivered === 'abandoned';
+  const recorded = payment.payments.get(key);
+  const { final, attention = [] } = recorded?.told ?? {};
+  const isDelivered = final !== undefined;
   const [charge] = payment.chargesFor(key);
   if (charge?.reference !== entry.reference)
     return [`${entry.reference} is recorded, the service has ${charge?.reference}`];
   counts.payments++;
   if (isDelivered) counts.delivered++;
   for (const reason of ['overdue', 'mismatch', 'gone'] as const)
-    if (followUp.reported.includes(reason)) counts[reason]++;
+    if (attention.includes(reason)) counts[reason]++;
 
   const gets = checkGets({
     ...payment,
     createdAt: entry.createdAt,
-    checks: followUp.checks,
     gets: ownGets,
     events: ownEvents,
   });
@@ -156,8 +160,11 @@ function checkCompleted(entry: JournalEntry, payment: PaymentEvidence, counts: F
   if (called.includes('unresolved')) counts.woken++;
   const isFinal = ownGets.some(({ told }) => isFinalReading(told));
   const found = [...gets.violations, ...checkReasons(entry, payment)];
-  if (!isDelivered && followUp.reported.every((reason) => reason === 'unresolved'))
-    found.push(`forgotten: it is neither delivered nor reported, at ${JSON.stringify(entry.followUp)}`);
+  const isWrong = payment.service.lifeOf(charge?.reference ?? '')?.fate === 'wrong reference';
+  // What cannot be read needs a person after a day, and is checked on until then.
+  const isCheckedOn = isWrong && recorded?.pace !== undefined && seenOf(recorded)?.failing !== undefined;
+  if (!isDelivered && !isCheckedOn && attention.every((reason) => reason === 'unresolved'))
+    found.push(`forgotten: it is neither delivered nor reported, at ${JSON.stringify(recorded)}`);
   if (isFinal && !isDelivered) found.push('the service said that it is final, and it is not delivered');
   if (isDelivered && listCalls(ownEvents, 'onFinal').length === 0)
     found.push('recorded as delivered, and onFinal was not called');
@@ -201,7 +208,11 @@ function checkFinalCalls(
 const NOT_FOUND_GRACE = 10_000;
 
 /** Each reason that was reported must be so. */
-function checkReasons(entry: JournalEntry, { ownEvents, ownGets, polling }: PaymentEvidence): string[] {
+function checkReasons(
+  entry: JournalEntry,
+  { key, ownEvents, ownGets, polling, chargesFor }: PaymentEvidence,
+): string[] {
+  const isMisquoted = chargesFor(key).some((charge) => charge.isMisquoted);
   return listCalls(ownEvents, 'onAttention').flatMap(({ reason, reference, at }) => {
     const before = ownGets.filter((get) => get.endedAt <= at);
     const notFound = before.filter(({ told }) => told === 'not found');
@@ -209,7 +220,8 @@ function checkReasons(entry: JournalEntry, { ownEvents, ownGets, polling }: Paym
     const found = !isKnown || reference === entry.reference ? [] : [`${reason} was reported of ${reference}`];
     const isTrue = {
       overdue: () => at >= entry.createdAt + polling.timeout,
-      mismatch: () => before.some(({ told }) => told && told !== 'not found' && told.isMismatch),
+      mismatch: () =>
+        isMisquoted || before.some(({ told }) => told && told !== 'not found' && told.isMismatch),
       gone: () => at - (notFound[0]?.endedAt ?? at) >= NOT_FOUND_GRACE,
       unresolved: () => true,
     }[reason];

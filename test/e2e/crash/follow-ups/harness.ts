@@ -2,7 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { getRecords } from '../../../../src/journal/core.ts';
 import type { Journal, JournalEntry } from '../../../../src/journal/index.ts';
+import { listOwed } from '../../../../src/ledger/order.ts';
+import { isUnresolved, referenceOf, seenOf } from '../../../../src/ledger/payment.ts';
+import type { Payment } from '../../../../src/ledger/record.ts';
 import { API_KEY } from '../api-key.ts';
 import { createChargePool } from '../harness.ts';
 import { dumpJournal } from '../journal-dump.ts';
@@ -222,18 +226,28 @@ async function waitUntilEnded(
 const aroundCommit = (commit: () => void) => commit();
 
 async function hasEnded(journal: Journal, verify: VerifyService): Promise<boolean> {
-  const final = new Set(
-    verify.gets.flatMap(({ reference, told }) =>
-      told && told !== 'not found' && told.isFinal ? [reference] : [],
-    ),
-  );
-  for await (const { state, reference = '', followUp } of journal.list()) {
-    if (state === 'not_sent' || state === 'rejected' || followUp?.ended) continue;
-    // It is checked on for a week: some services let an abandoned payment succeed.
-    if (followUp?.delivered === 'abandoned') continue;
-    if (!followUp || followUp.final || followUp.reported.length === 0 || final.has(reference)) return false;
+  const records = getRecords(journal);
+  for await (const { found } of records.list('createdAt')) {
+    const [payment] = found?.record.payments ?? [];
+    if (!found || !payment) throw new Error('A record cannot be read.');
+    if (listOwed(found.record, records.now).length > 0) return false;
+    const isDone = payment.charge.is === 'none' || isUnresolved(payment, records.now);
+    if (!isDone && !payment.told.final && !isKnownToLast(payment, verify)) return false;
   }
   return true;
+}
+
+/** Whether nothing but checks at long pauses is left, for days. */
+function isKnownToLast(payment: Payment, verify: VerifyService): boolean {
+  const { askedAt, failing } = seenOf(payment) ?? {};
+  const reference = referenceOf(payment) ?? '';
+  const life = verify.lifeOf(reference);
+  const isFinal = verify.gets.some(
+    (get) => get.reference === reference && get.told && get.told !== 'not found' && get.told.isFinal,
+  );
+  // A transaction of another reference is no result. It needs a person after a day.
+  if (life?.fate === 'wrong reference') return failing !== undefined;
+  return !isFinal && askedAt !== undefined && payment.told.attention.length > 0;
 }
 
 async function checkRun(
@@ -248,14 +262,21 @@ async function checkRun(
   const events = readSweepLog(folder);
   const { journal, close } = await openJournal(kind, place, { lease: LEASE, other: true, aroundCommit });
   const entries = new Map<string, JournalEntry>();
+  const payments = new Map<string, Payment>();
   try {
     for await (const entry of journal.list()) entries.set(entry.key, entry);
+    for (const key of entries.keys()) {
+      const { record } = await getRecords(journal).read({ kind: 'key', id: key });
+      const [payment] = record?.payments ?? [];
+      if (payment) payments.set(key, payment);
+    }
   } finally {
     await close();
   }
   const { violations, ...counts } = checkPayments({
     keys,
     entries,
+    payments,
     chargesFor: service.chargesFor,
     service: verify,
     events,
@@ -279,7 +300,7 @@ function countHeld(events: readonly LoggedEvent[], killed: ReadonlySet<number>):
   for (const logged of events) {
     if (!killed.has(logged.generation)) continue;
     if (logged.event === 'claimed') for (const key of logged.keys) held.add(`${logged.generation} ${key}`);
-    const isFinished = logged.event === 'recorded' && logged.step !== 'final' && logged.step !== 'heartbeat';
+    const isFinished = logged.event === 'recorded' && logged.step !== 'final';
     if (isFinished) held.delete(`${logged.generation} ${logged.key}`);
   }
   return held.size;

@@ -2,44 +2,29 @@ import type * as z from 'zod';
 import type { JournalKind } from '../journal-kinds.ts';
 import { createKillPlanSchema } from '../kill-switch.ts';
 import { seededRandom } from '../seeded-random.ts';
-
-/** What a sweeper writes to the journal. */
-export type Step = 'check' | 'final' | 'end' | 'attention' | 'failure' | 'heartbeat';
+import { pointsAround } from '../watched-store.ts';
 
 /** The points at which a sweeper is killed on purpose, in the order in which a payment reaches them. */
 export const sweepKillPoints = [
-  'before claim',
-  'during claim',
-  'after claim',
+  ...pointsAround('claim'),
   'before request',
   'request sent',
   'request received',
   'response sent',
   'response read',
-  'before check',
-  'during check',
-  'after check',
-  'before heartbeat',
-  'during heartbeat',
-  'after heartbeat',
-  'before final',
-  'during final',
-  'after final',
+  ...pointsAround('check'),
+  ...pointsAround('final'),
   'onFinal called',
   'onFinal logged',
   'onFinal done',
-  'before failure',
-  'during failure',
-  'after failure',
-  'before end',
-  'during end',
-  'after end',
+  ...pointsAround('end'),
+  ...pointsAround('failure'),
   'onAttention called',
   'onAttention logged',
   'onAttention done',
-  'before attention',
-  'during attention',
-  'after attention',
+  ...pointsAround('attention'),
+  ...pointsAround('due'),
+  ...pointsAround('notify'),
   'before commit',
   'after commit',
 ] as const;
@@ -72,6 +57,6 @@ function listKillPoints(kind: JournalKind): readonly SweepKillPoint[] {
 
 /** Not every payment reaches every point. A page of payments reaches the first ones at once. */
 function maxCount(point: SweepKillPoint): number {
-  if (/claim|heartbeat|failure|ttention/.test(point)) return 2;
+  if (/claim|failure|ttention|notify/.test(point)) return 2;
   return /inal|end/.test(point) ? 6 : 30;
 }

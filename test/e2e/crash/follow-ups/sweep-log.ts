@@ -1,6 +1,7 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { steps } from '../watched-store.ts';
 
 /** What a sweeper did, as it logged it right then. */
 const sweepEventSchema = z.discriminatedUnion('event', [
@@ -11,13 +12,13 @@ const sweepEventSchema = z.discriminatedUnion('event', [
     lease: z.number(),
     keys: z.array(z.string()),
   }),
-  /** The journal has confirmed a step, or refused it: another process had changed the record. */
+  /** The journal has confirmed a step. */
   z.object({
-    event: z.enum(['recorded', 'lost']),
+    event: z.literal('recorded'),
     key: z.string(),
-    step: z.enum(['check', 'final', 'end', 'attention', 'failure', 'heartbeat']),
-    /** When the next step is due, in milliseconds. */
-    dueIn: z.nullable(z.number()),
+    step: z.enum(steps),
+    /** When the next step is due, in milliseconds since 1970. */
+    dueAt: z.nullable(z.number()),
   }),
   z.object({
     event: z.literal('onFinal'),

@@ -56,7 +56,7 @@ process.send?.('ready');
 // As in a long-lived process, or as from cron.
 if (slot % 2 === 0) await followUps.run({ signal: stop.signal });
 else while (!stop.signal.aborted) await sweepOnce();
-payments.close();
+await payments.close();
 await opened.close();
 process.exit(0);
 

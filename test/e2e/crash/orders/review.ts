@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { JournalError, type PaymentsClient } from '../../../../src/index.ts';
-import { getRecords } from '../../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../../src/journal/core.ts';
 import type { Journal, Resolution } from '../../../../src/journal/index.ts';
 import { namePayment } from '../../../../src/journal/names.ts';
 import { type Attention, listAttention } from '../../../../src/ledger/order.ts';
@@ -23,22 +22,19 @@ const ARRIVED_AFTER = 2_000;
 const MAX_ATTEMPT = 6_000;
 
 /**
- * Plays the people who decide about payments, in a process that is killed. Others decide at the same time. What was paid at an
+ * Plays the people who look at what needs one, in a process that is killed. Others decide at the same time. What was paid at an
  * earlier price counts in every second order.
  */
-export async function reviewUntilStopped(review: Review, signal: AbortSignal): Promise<void> {
+export async function reviewAll(review: Review): Promise<void> {
   const records = getRecords(review.journal);
-  while (!signal.aborted) {
-    for await (const { found } of records.list('attentionAt')) {
-      if (!found) throw new Error('A record cannot be read.');
-      for (const attention of listAttention(found.record, records.now)) {
-        const payment = found.record.payments[attention.number - 1];
-        const key = namePayment(found.name, attention.number);
-        const resolution = payment && (await decide(review, key, payment, attention, records.now));
-        if (resolution) await resolve(review, key, resolution, attention.reason);
-      }
+  for await (const { found } of records.list('attentionAt')) {
+    if (!found) throw new Error('A record cannot be read.');
+    for (const attention of listAttention(found.record, records.now)) {
+      const payment = found.record.payments[attention.number - 1];
+      const key = namePayment(found.name, attention.number);
+      const resolution = payment && (await decide(review, key, payment, attention, records.now));
+      if (resolution) await resolve(review, key, resolution, attention.reason);
     }
-    await sleep(200);
   }
 }
 

@@ -10,7 +10,7 @@ import { openJournal } from '../journals.ts';
 import { KillSwitch, killOverdue, watchCommits } from '../kill-switch.ts';
 import { seededRandom } from '../seeded-random.ts';
 import { replaceStore, watchStore } from '../watched-store.ts';
-import { reviewUntilStopped } from './review.ts';
+import { reviewAll } from './review.ts';
 import { type killPoints, shopSettingsSchema } from './settings.ts';
 
 const settings = shopSettingsSchema.parse(JSON.parse(process.argv[2] ?? ''));
@@ -67,11 +67,10 @@ if (killPlan.kind === 'at') setTimeout(() => void killOverdue(), killPlan.latest
 process.send?.('ready');
 
 const pressing = Promise.all([pressUntilStopped(0), pressUntilStopped(1)]);
-const reviewing = reviewUntilStopped({ payments, journal, baseUrl: settings.baseUrl, log }, stop.signal);
 await Promise.all([
   pressing.then(() => log({ event: 'settled' })),
   sweepUntilStopped(),
-  reviewing.catch(logFailure),
+  reviewUntilStopped(),
 ]);
 await payments.close();
 await opened.close();
@@ -81,6 +80,13 @@ async function sweepUntilStopped(): Promise<void> {
   while (!stop.signal.aborted) {
     await orderPayments.sweep({ budget: 5_000 }).catch(logFailure);
     await sleep(100);
+  }
+}
+
+async function reviewUntilStopped(): Promise<void> {
+  while (!stop.signal.aborted) {
+    await reviewAll({ payments, journal, baseUrl: settings.baseUrl, log }).catch(logFailure);
+    await sleep(200);
   }
 }
 

@@ -31,7 +31,8 @@ export const actionSchema = z.discriminatedUnion('do', [
   z.object({ do: z.enum(['read', 'wait']), order: z.string() }),
   z.object({ do: z.literal('notify'), reference: z.string() }),
   z.object({ do: z.literal('resolve'), key: z.string(), resolution: z.enum(['not_charged', 'closed']) }),
-  z.object({ do: z.enum(['sweep', 'prune', 'freeze']) }),
+  z.object({ do: z.literal('prune'), unfollowed: z.boolean() }),
+  z.object({ do: z.enum(['sweep', 'freeze']) }),
 ]);
 
 export type Action = z.input<typeof actionSchema>;

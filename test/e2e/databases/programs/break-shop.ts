@@ -1,7 +1,7 @@
 // A process of a shop, started by breaks/shop-process.ts. It does what it is told, and sends which handlers were called.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentsError } from '../../../../src/index.ts';
-import { getRecords } from '../../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../../src/journal/core.ts';
 import { createJournal, type JournalStore } from '../../../../src/journal/index.ts';
 import { createOrderPayments } from '../../../../src/orders/index.ts';
 import { note } from '../../../helpers/resolution-note.ts';
@@ -21,7 +21,8 @@ function wrapStore(store: JournalStore): JournalStore {
   return new Proxy(store, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name);
-      if (typeof method !== 'function') return method;
+      // Without groups, each write has a fate of its own.
+      if (typeof method !== 'function' || (settings.isFaulty && name === 'writeAll')) return undefined;
       return async (...values: unknown[]) => {
         steps += 1;
         try {
@@ -38,11 +39,11 @@ async function takeStep(name: string | symbol, run: () => Promise<unknown>): Pro
   await sleep(4 + Math.random() * 3);
   if (!settings.isFaulty) return await run();
   const fate = Math.random();
-  if (fate < 0.05) throw new Error('The connection was cut before the step.');
+  if (fate < 0.1) throw new Error('The connection was cut before the step.');
   const result = await run();
-  if (fate < 0.15) throw new Error('The connection was cut after the step.');
-  if (fate < 0.2 && name === 'write') return await run();
-  if (fate < 0.3) await sleep(50);
+  if (fate < 0.25) throw new Error('The connection was cut after the step.');
+  if (fate < 0.35 && name === 'write') return await run();
+  if (fate < 0.45) await sleep(50);
   return result;
 }
 
@@ -91,7 +92,7 @@ async function act(action: ParsedAction): Promise<unknown> {
     case 'sweep':
       return orders.sweep({ budget: 60_000 });
     case 'prune':
-      return journal.prune({ before: Date.now() });
+      return journal.prune({ before: Date.now(), unfollowed: action.unfollowed });
     case 'freeze':
       return undefined;
   }
