@@ -138,8 +138,10 @@ export async function decide(
     name,
     (before, now) => {
       assertService(before, owner.service, ask.operation);
-      const began = now - (performance.now() - since.monotonic);
-      const pressed = press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
+      const { lead } = records;
+      const began = now + lead - (performance.now() - since.monotonic);
+      const lease = records.lease + lead;
+      const pressed = press(before, owner, { ask, lease, since: began, now, startAnother });
       isClaiming ||= pressed.decision.do === 'send';
       return pressed;
     },

@@ -69,11 +69,11 @@ export class Attempt {
 
   async #renew(known: Found, requestId?: string): Promise<Found | null> {
     const { name, ask } = this.facts;
-    const { lease } = this.#records;
     const { found, isLost } = await this.#records.change(
       name,
       (before, now) => {
-        const record = renew(before, ask.attempt, { lease, now, requestId });
+        const { lease, lead } = this.#records;
+        const record = renew(before, ask.attempt, { lease: lease + lead, now, requestId });
         return { record: record ?? before, isLost: record === null };
       },
       { known },

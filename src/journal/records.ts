@@ -79,7 +79,7 @@ export class Records {
   readonly store: JournalStore;
   /** How long a claim holds after its last heartbeat, in milliseconds. */
   readonly lease: number;
-  #clock: { readonly now: number; readonly at: Timestamp } | undefined;
+  #clock: { readonly now: number; readonly at: Timestamp; readonly lead: number } | undefined;
 
   constructor(store: JournalStore, lease: number) {
     this.store = store;
@@ -87,12 +87,17 @@ export class Records {
   }
 
   /**
-   * The time by the store's own clock, in whole milliseconds: what the last read returned, and the time since. It is never behind
-   * the store.
+   * The time by the store's own clock, in whole milliseconds: what the last read returned, and the time since. It is never ahead of
+   * the store, so that a lease that seems over is over.
    */
   get now(): number {
     const { now, at } = this.#clock ?? { now: 0, at: readClocks() };
-    return Math.ceil(now + performance.now() - at.monotonic);
+    return Math.floor(now + performance.now() - at.monotonic);
+  }
+
+  /** By how much the store can be ahead of {@link now}, in milliseconds: as long as the last read took. */
+  get lead(): number {
+    return this.#clock?.lead ?? 0;
   }
 
   /** While a machine sleeps its monotonic clock stands still, so {@link now} is behind, and a lease would end too early. */
@@ -157,11 +162,16 @@ export class Records {
     });
   }
 
+  /** Notes what time it was in the store at some time since `startedAt`. */
+  #setClock(now: number, startedAt: Timestamp): void {
+    this.#clock = { now, at: readClocks(), lead: Math.ceil(elapsedSince(startedAt)) + 1 };
+  }
+
   /** Reads what the store has under a key, and what time it is there. */
   async readText(key: string): Promise<StoreRead> {
     const at = readClocks();
     const read = await callStore(this.store, 'read', async () => toRead(await this.store.read(key)));
-    this.#clock = { now: read.now, at };
+    this.#setClock(read.now, at);
     return read;
   }
 
@@ -215,7 +225,7 @@ export class Records {
       if (typeof this.store.claimDue !== 'function') throw missingMethodError('claimDue');
       return await this.store.claimDue(claim);
     });
-    this.#clock = { now: assertTime(now), at };
+    this.#setClock(assertTime(now), at);
     return await Promise.all(
       [...records].map(async (stored) => {
         const listed = parseListed(stored);

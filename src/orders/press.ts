@@ -252,6 +252,8 @@ async function checkAll<Input, Request extends CreateRequest, Result>(
     },
     { known },
   );
+  // It goes on after an abort, and nobody waits for it then.
+  recording.catch(() => {});
   const { found } = await waitForJournal(() => recording, { end: call.signal });
   if (!failed) return { found };
   const status = decideStatus(name.id, found.record, records.now);

@@ -31,8 +31,8 @@ export interface Posted {
 export interface ServiceRules {
   /** How often something goes wrong, from 0 to 1. */
   faults: number;
-  /** Whether an equal charge within a minute is answered with the first one. */
-  readonly suppressesDuplicates: boolean;
+  /** Whether a charge of the same number within a minute is answered with the first one: any, or an equal one. */
+  readonly suppresses: 'none' | 'equal' | 'any';
 }
 
 export const statusOf = ({ history }: Charge): Status => history.at(-1)?.status ?? 'pending';
@@ -122,21 +122,23 @@ export class SimulatedService {
       JSON.parse(body);
     const [order = '', press = ''] = input.customer_email.replace(/@.*/, '').split('.');
     const amount = input.amount.toFixed(2);
-    const twin = this.rules.suppressesDuplicates
-      ? this.charges.find(
-          (charge) =>
-            charge.phone === input.phone &&
-            charge.amount === amount &&
-            this.#clock.now - charge.acceptedAt < 60_000 &&
-            (statusOf(charge) === 'pending' || statusOf(charge) === 'processing'),
-        )
-      : undefined;
+    const { suppresses } = this.rules;
+    const twin =
+      suppresses !== 'none' && input.phone
+        ? this.charges.find(
+            (charge) =>
+              charge.phone === input.phone &&
+              (suppresses === 'any' || charge.amount === amount) &&
+              this.#clock.now - charge.acceptedAt < 60_000 &&
+              (statusOf(charge) === 'pending' || statusOf(charge) === 'processing'),
+          )
+        : undefined;
     const charge: Charge = twin ?? {
       reference: `TXN-${String(this.charges.length + 1).padStart(6, '0')}`,
       order,
       press,
       phone: input.phone,
-      amount,
+      amount: random.chance(this.rules.faults / 3) ? '9.00' : amount,
       currency: input.currency ?? 'GHS',
       acceptedAt: this.#clock.now,
       history: [{ at: this.#clock.now, status: input.phone ? 'processing' : 'pending' }],
@@ -157,7 +159,7 @@ export class SimulatedService {
     return Response.json({
       status: true,
       message: 'sent',
-      data: { reference, amount: twin ? amount : shown, currency, ...page },
+      data: { reference, amount: random.chance(0.9) ? charge.amount : shown, currency, ...page },
     });
   }
 

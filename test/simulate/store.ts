@@ -5,6 +5,8 @@ import { hosts, type Random, type VirtualClock } from './clock.ts';
 
 export interface StoreRules {
   faults: number;
+  /** How far the clock of the database is ahead of the others, in milliseconds. It can be set. */
+  ahead: number;
 }
 
 /** The records, and the handles on them. */
@@ -47,11 +49,13 @@ export class SimulatedDatabase {
         () => {
           if (fault === 'before') return void fail();
           if (fault === 'never') return;
-          work().then(
-            (result) =>
-              fault === 'after' ? fail() : fault === 'unheard' ? undefined : answer(() => resolve(result)),
-            reject,
-          );
+          this.#clock
+            .shift(this.rules.ahead, work)
+            .then(
+              (result) =>
+                fault === 'after' ? fail() : fault === 'unheard' ? undefined : answer(() => resolve(result)),
+              reject,
+            );
         },
         this.#latency(),
         undefined,

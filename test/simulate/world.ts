@@ -70,6 +70,8 @@ export class World {
   /** Since when the shop knows that an order is paid. */
   readonly #knownPaid = new Map<string, number>();
   readonly #finals = new Set<string>();
+  readonly #setsClock: boolean;
+  readonly #harmEvery: number;
   #started = 0;
   #isBusy = true;
 
@@ -81,12 +83,18 @@ export class World {
     this.service = new SimulatedService(
       this.clock,
       this.random,
-      { faults: this.random.chance(0.8) ? level : 0, suppressesDuplicates: this.random.chance(0.3) },
+      {
+        faults: this.random.chance(0.8) ? level : 0,
+        suppresses: this.random.pick(['none', 'none', 'equal', 'any'] as const),
+      },
       say,
     );
     this.database = new SimulatedDatabase(this.clock, this.random, {
       faults: this.random.chance(0.7) ? level / 2 : 0,
+      ahead: 0,
     });
+    this.#setsClock = this.random.chance(0.2);
+    this.#harmEvery = this.random.pick([MINUTE, 3 * MINUTE, 10 * MINUTE]);
     this.service.onAccepted = (charge) => this.#onAccepted(charge);
     this.service.onChanged = (charge) => this.#sendWebhook(charge);
     for (let order = 1; order <= orders; order++) this.#planOrder(`o${order}`);
@@ -115,7 +123,7 @@ export class World {
       this.#start();
       this.#every(30 * SECOND, () => this.#sweep());
       this.#every(45 * SECOND, () => this.#review());
-      this.#every(2 * MINUTE, () => this.#harm());
+      this.#every(this.#harmEvery, () => this.#harm());
       await this.clock.run(this.clock.now + BUSY_FOR);
       await this.#heal();
       await this.#bringToAnEnd();
@@ -213,6 +221,11 @@ export class World {
       this.say(`${host.name} freezes for ${duration}`);
       this.count('freeze');
       host.frozenUntil = this.clock.now + duration;
+    } else if (this.#setsClock) {
+      const { rules } = this.database;
+      rules.ahead = this.random.between(-60, 60) * MINUTE;
+      this.say(`the clock of the database is ahead by ${rules.ahead}`);
+      this.count('clock');
     }
   }
 
@@ -376,6 +389,8 @@ export class World {
       const charge = this.service.find(post.reference ?? '');
       if (post.order !== order || post.sentAt >= since || !charge || this.#decided.has(charge.reference))
         continue;
+      // It was answered with the charge of another order.
+      if (charge.order !== order) continue;
       if (!wasEndedSince(charge, 0))
         this.fail(`${what} says that ${order} is unpaid, and ${charge.reference} might be paid`);
     }
@@ -426,7 +441,7 @@ export class World {
     this.say(`${host.name}: a person resolves ${key} (${reason}, ${reference ?? '-'}): ${shown}`);
     this.count(`resolved ${reason}`);
     // From the moment at which it might be written.
-    const isDealtWith = resolution === 'closed' && reference !== undefined;
+    const isDealtWith = resolution === 'closed' && reference !== undefined && reason !== 'shared_reference';
     try {
       if (resolution === 'accepted' && reference) this.#accepted.add(reference);
       if (isDealtWith) this.#countDecision(reference, 1);
@@ -453,7 +468,7 @@ export class World {
   /** A person who looks into it at the service decides by what is true there. */
   #chooseResolution({ key, reason, reference, requestIds, since }: AttentionItem) {
     const charge = reference === undefined ? undefined : this.service.find(reference);
-    if (this.clock.now - since < PERSON_WAITS) return undefined;
+    if (this.clock.now + this.database.rules.ahead - since < PERSON_WAITS) return undefined;
     switch (reason) {
       case 'unresolved': {
         if (charge) return { reference: charge.reference };

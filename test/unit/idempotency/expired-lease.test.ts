@@ -143,7 +143,7 @@ describe('a key that is resolved while its request is in flight', () => {
   async function resolvedMeanwhile(resolution: Resolution, status = 200) {
     const shared = sharedStore();
     const service = await startService(async (response) => {
-      shared.setClock(() => Date.now() + LONG_LEASE);
+      shared.setClock(() => Date.now() + LONG_LEASE + 1_000);
       await shared.journal().resolve(KEY, resolution, note);
       sendJson(
         response,
