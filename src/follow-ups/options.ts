@@ -31,11 +31,12 @@ export interface FollowUpsOptions {
    *
    * - `unresolved`: a charge might exist under this key. Find out, and call `payments.resolve`.
    * - `shared_reference`: the transaction of this key is that of another one. Do not fulfil the order.
-   * - `overdue`: the deadline has passed. The payment can still become final, and is checked for 7 days.
+   * - `overdue`: the deadline has passed. The payment can still become final, and is checked until 7 days after it began.
    * - `mismatch`: the transaction has another amount or currency. Do not fulfil the order.
    * - `gone`: the service does not know the transaction any more.
    * - `unreadable`: for a day, no check could read the transaction.
    * - `paid_twice`: the service made more than one charge for this key, and another one is paid too.
+   * - `price_changed`: a charge of an earlier price was paid, because a process learned of it late.
    *
    * @example onAttention: ({ key, reason }) => alert(`payment ${key}: ${reason}`)
    */

@@ -5,6 +5,7 @@ import type { ClientAccess } from '../client-access.ts';
 import { PermissionError } from '../errors.ts';
 import type { FollowUpEvent } from '../events.ts';
 import { type Checked, checkReference, recordChecks } from '../idempotency/check.ts';
+import { getLateResult } from '../journal/call-store.ts';
 import { Hold } from '../journal/hold.ts';
 import { namePayment, type RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
@@ -203,7 +204,7 @@ async function callHandlers(
   const calls = record ? listDueCalls(record, records.now) : [];
   let hasFailed = false;
   for (const call of calls) {
-    const result = await callHandler(name, call, hold.found.record, checks, context);
+    const result = await callHandler(name, call, hold, checks, context);
     hasFailed ||= result === 'failed';
     const isLast = call === calls.at(-1);
     if (result !== 'told' && !isLast) continue;
@@ -221,7 +222,9 @@ async function writeAgain(write: () => Promise<unknown>): Promise<void> {
     try {
       await write();
       return;
-    } catch {
+    } catch (error) {
+      // A write that hung took its time already, and might still be done.
+      if (getLateResult(error)) throw error;
       await sleep(delay, undefined);
     }
   }
@@ -230,20 +233,25 @@ async function writeAgain(write: () => Promise<unknown>): Promise<void> {
 
 const isOwed = (record: LedgerRecord, call: OwedCall, now: number) =>
   listOwed(record, now).some(
-    ({ handler, number, what }) => handler === call.handler && number === call.number && what === call.what,
+    ({ handler, number, attempt, what }) =>
+      handler === call.handler && number === call.number && attempt === call.attempt && what === call.what,
   );
+
+/** A record that was read longer ago than this is read again before a handler hears of it, in milliseconds. */
+const FRESH_FOR = 1_000;
 
 /** @returns `not_called` if its reason is gone meanwhile, or the sweep ends */
 async function callHandler(
   name: RecordName,
   call: OwedCall,
-  record: LedgerRecord | null,
+  hold: Hold,
   checks: readonly Checked[],
   context: StepContext,
 ): Promise<'told' | 'failed' | 'not_called'> {
-  const { stop } = context;
+  const { stop, lease, records } = context;
+  const { record } = hold.found;
   const payment = record?.payments[call.number - 1];
-  if (stop.aborted || !record || !payment || !isOwed(record, call, context.records.now)) return 'not_called';
+  if (stop.aborted || !record || !payment || !isOwed(record, call, records.now)) return 'not_called';
   const reference = referenceOf(payment);
   const transaction = createTransaction(payment, checks);
   const handler = context.findHandler({ ...call, name, record, payment, reference, transaction });
@@ -253,14 +261,25 @@ async function callHandler(
   const isReason = reason !== undefined && reason !== 'success' && reason !== 'ended';
   const say = (said: Omit<FollowUpEvent, 'type' | 'idempotencyKey' | 'reference'>) =>
     report(context, name, said, call.number, payment);
-  if (isReason) say({ result: 'attention', reason });
+  let isGone = false;
+  const callIfOwed = async () => {
+    // It might have waited for other handlers, and its reason be gone.
+    if (hold.age > FRESH_FOR)
+      await hold.write((known) => change(name, context, { known, dueIn: lease })).catch(() => {});
+    const { record: latest } = hold.found;
+    isGone = !latest || !isOwed(latest, call, records.now);
+    if (isGone) return;
+    if (isReason) say({ result: 'attention', reason });
+    await handler();
+  };
   try {
-    await context.callHandler(handler, () => say({ result: 'handler_slow' }));
+    await context.callHandler(callIfOwed, () => say({ result: 'handler_slow' }));
   } catch (error) {
     if (stop.aborted && Object.is(error, stop.reason)) return 'not_called';
     say({ result: 'handler_failed', ...(isReason ? { reason } : {}), error: summarizeError(error) });
     return 'failed';
   }
+  if (isGone) return 'not_called';
   if (!isReason) say({ result: 'delivered', ...(transaction ? { status: transaction.status } : {}) });
   return 'told';
 }

@@ -3,10 +3,9 @@
 import { type CreateOperation, DEFAULT_CURRENCY, type OperationName } from '../api/operations.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { resolveApiKey } from '../http/attempt.ts';
 import type { Call } from '../http/call.ts';
 import { REQUEST_ID } from '../http/request-id.ts';
-import type { AttemptFacts } from '../journal/attempt.ts';
+import { type AttemptFacts, keepTrying } from '../journal/attempt.ts';
 import { getLateResult } from '../journal/call-store.ts';
 import type { RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
@@ -47,11 +46,11 @@ export interface Origin {
 
 /** A record belongs to one mode, and only the API key shows the mode. */
 export async function resolveOrigin(
-  { client }: ClientAccess,
+  { client, resolveApiKey }: ClientAccess,
   call: { readonly signal: AbortSignal | undefined; readonly timeout: number },
   operation: OperationName = 'verify',
 ): Promise<Origin> {
-  const apiKey = await resolveApiKey(client, operation, call);
+  const apiKey = await resolveApiKey(operation, call);
   const mode = detectMode(apiKey);
   return { apiKey, mode, service: await digestService(client.baseUrl, mode) };
 }
@@ -166,9 +165,10 @@ export async function decide(
 
 /** Records that nothing was sent under a claim, nor will be. A crash before that leaves it unresolved, although there is no charge. */
 async function release(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
-  const releasing = records.change(name, (before, now) => {
-    const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
-    return { record };
-  });
-  await releasing.catch(() => {});
+  const write = () =>
+    records.change(name, (before, now) => {
+      const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
+      return { record };
+    });
+  await keepTrying(write).catch(() => {});
 }

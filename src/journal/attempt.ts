@@ -94,15 +94,7 @@ export class Attempt {
    */
   async record(outcome: RequestOutcome): Promise<LedgerRecord | null> {
     this.#hold.release();
-    const startedAt = readClocks();
-    for (let tries = 0; ; tries++) {
-      try {
-        return await this.#recordOnce(outcome);
-      } catch (error) {
-        if (elapsedSince(startedAt) >= RECORD_FOR || !isTemporary(error)) throw error;
-      }
-      await sleep(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)] ?? 0, undefined);
-    }
+    return await keepTrying(() => this.#recordOnce(outcome));
   }
 
   async #recordOnce(outcome: RequestOutcome): Promise<LedgerRecord | null> {
@@ -135,6 +127,19 @@ export class Attempt {
       { known: late.found },
     );
     return confirmed.found.record;
+  }
+}
+
+/** Writes what must be recorded. What the journal does not take is tried again. */
+export async function keepTrying<T>(write: () => Promise<T>): Promise<T> {
+  const startedAt = readClocks();
+  for (let tries = 0; ; tries++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (elapsedSince(startedAt) >= RECORD_FOR || !isTemporary(error)) throw error;
+    }
+    await sleep(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)] ?? 0, undefined);
   }
 }
 

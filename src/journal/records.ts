@@ -95,14 +95,11 @@ export class Records {
     return Math.ceil(now + performance.now() - at.monotonic);
   }
 
-  /**
-   * Whether {@link now} can be trusted. While a machine sleeps its monotonic clock stands still, and a lease that is written by it
-   * would end early.
-   */
-  get #isClockRight(): boolean {
+  /** While a machine sleeps its monotonic clock stands still, so {@link now} is behind, and a lease would end too early. */
+  get #hasSlept(): boolean {
     if (!this.#clock) return false;
     const { at } = this.#clock;
-    return elapsedSince(at) - (performance.now() - at.monotonic) < MAX_SLEEP;
+    return elapsedSince(at) - (performance.now() - at.monotonic) >= MAX_SLEEP;
   }
 
   /** What a first change can begin with, without a read: that there is no record. `undefined` if the time is not known. */
@@ -135,7 +132,7 @@ export class Records {
     rule: (record: LedgerRecord | null, now: number) => T,
     { known, mustCommit = true }: ChangeOptions = {},
   ): Promise<T & { readonly found: Found }> {
-    let found: Found = known && this.#isClockRight ? known : await this.read(name);
+    let found: Found = known && !this.#hasSlept ? known : await this.read(name);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { now } = this;
       const ruled = rule(found.record, now);
@@ -184,9 +181,8 @@ export class Records {
         // The write might have been done, and only its result lost.
         const read = await store.read(key).catch(() => undefined);
         const version = read && (read.record?.version ?? null);
-        if (version === change.version) return true;
         if (version === undefined || version === change.expected) throw error;
-        return false;
+        return version === change.version;
       }
     });
   }
@@ -229,9 +225,10 @@ export class Records {
     );
   }
 
-  async #listUnreadable({ key, version: expected, text }: ListedRecord, kind: RecordKind): Promise<void> {
+  async #listUnreadable({ key, version: expected, text, at }: ListedRecord, kind: RecordKind): Promise<void> {
     const now = toStoredTime(this.now);
-    const index = { kind, createdAt: now, attentionAt: now, dueAt: now + UNREADABLE_PAUSE };
+    const attentionAt = toStoredTime(Math.min(at, now));
+    const index = { kind, createdAt: now, attentionAt, dueAt: now + UNREADABLE_PAUSE };
     const version = crypto.randomUUID();
     await this.writeText(key, { expected, version, text, mustCommit: false, index }).catch(() => {});
   }

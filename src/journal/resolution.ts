@@ -16,7 +16,7 @@ import { isObject, stringField } from '../untrusted.ts';
  */
 export type Resolution = { reference: string; checkout_url?: string | undefined } | PlainDecision;
 
-/** Who resolved a key, and why. Both are kept for ever, with the time. */
+/** Who resolved a payment, and why. Both are kept in its record, with the time. */
 export interface ResolutionNote {
   /**
    * The person, 1 to 200 characters. It is stored as it is, without keys `sk_test_…` and `sk_live_…`.

@@ -19,7 +19,7 @@ import {
   resolve,
   takeBack,
 } from '../ledger/resolve.ts';
-import { redactReference } from '../redact.ts';
+import { redactButUuids, redactReference } from '../redact.ts';
 import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';
@@ -41,6 +41,12 @@ export interface AskedService {
   check(reference: string, price: Price): Promise<Extract<Finding, { is: 'answered' | 'not_found' }>>;
 }
 
+/** The entry of a payment as it is then, and whether this call resolved it. */
+export interface ResolvedPayment {
+  readonly entry: JournalEntry;
+  readonly isNew: boolean;
+}
+
 /**
  * Resolves a payment, or adds a transaction to an order. With `service`, that is asked first.
  *
@@ -53,11 +59,11 @@ export async function resolveKey(
   resolution: Resolution,
   note: ResolutionNote,
   service?: AskedService,
-): Promise<{ readonly entry: JournalEntry; readonly isNew: boolean }> {
+): Promise<ResolvedPayment> {
   const valid = validateResolution(resolution, note);
   const named = await findPayment(records, key);
   if (!named?.found.record)
-    throw new JournalError(`The journal has no record of the key ${quoteKey(redactReference(key))}.`);
+    throw new JournalError(`The journal has no record of the key ${quoteKey(redactButUuids(key))}.`);
   service?.assertService(named.found.record);
   const resolving = { records, named, record: named.found.record, valid, service };
   const { number, isNew } = await (typeof valid.resolution === 'string'
@@ -109,8 +115,8 @@ async function hasNamed(
   const reference = payment && isUnresolved(payment, records.now) ? referenceOf(payment) : undefined;
   if (!service || !payment || reference === undefined) return false;
   if (payments.some((item) => item !== payment && ownsReference(item, reference))) return false;
-  const owner = await findOwner(records, reference);
-  if (owner?.kind !== name.kind || owner.id !== name.id) return false;
+  // Nobody has claimed it if the process died that was about to.
+  if (!(await claimReference(records, name, reference))) return false;
   return (await service.check(reference, payment)).is === 'answered';
 }
 
@@ -254,7 +260,7 @@ async function nameTransaction(
   const owner = record.payments.find((item) => ownsReference(item, reference));
   if (owner?.charge.is === 'made' && (payment ?? owner) === owner)
     return { number: record.payments.indexOf(owner) + 1, isNew: false };
-  if (owner && owner !== payment) throw otherOwnerError(reference);
+  if (owner && owner !== payment) throw otherOwnerError(reference, named.name);
   if (payment) assertSeen(resolving, payment);
   const { amount, currency } = payment ?? record.price;
   const finding = await service?.check(reference, { amount, currency });

@@ -1,5 +1,5 @@
 import { Attempt, type AttemptFacts, type RequestOutcome } from '../../src/journal/attempt.ts';
-import { getRecords } from '../../src/journal/create-journal.ts';
+import { getRecords } from '../../src/journal/core.ts';
 import type { Journal, RecordChange } from '../../src/journal/index.ts';
 import type { Found } from '../../src/journal/records.ts';
 import { type Ask, type Owner, press } from '../../src/ledger/press.ts';

@@ -1,4 +1,5 @@
-import { createJournal, getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
+import { createJournal } from '../../../src/journal/create-journal.ts';
 import type {
   Journal,
   JournalStore,

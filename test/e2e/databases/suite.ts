@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import * as z from 'zod';
 import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import { JournalError, type PaymentsClient } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import type { Journal } from '../../../src/journal/index.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';

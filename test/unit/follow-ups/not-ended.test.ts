@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { PermissionError } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { memoryStore } from '../../../src/journal/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
@@ -39,6 +39,10 @@ describe('a clock that is wrong', () => {
       expect((await store.read('key order-1')).record?.text).not.toContain('seen');
     }
     await pass(8 * SECOND);
+    vi.setSystemTime(Date.now() + 8 * DAY);
+    expect(await finish(shop.start().sweep())).toMatchObject({ checked: 1, due: 0 });
+    expect(shop.attentions).toEqual([]);
+    await pass(3 * SECOND);
     shop.service.approve(reference);
     vi.setSystemTime(Date.now() - 30 * DAY);
     expect(await finish(shop.start().sweep())).toMatchObject({ final: 1, due: 0 });

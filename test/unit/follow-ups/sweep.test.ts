@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { createJournal, memoryStore } from '../../../src/journal/index.ts';
 import { nextDelay } from '../../../src/schedule.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';

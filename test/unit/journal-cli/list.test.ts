@@ -12,7 +12,7 @@ const parseLines = (out: string) =>
   out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
 
 function fakeTime() {
-  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
 }
 

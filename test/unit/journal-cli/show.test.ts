@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import type { JournalEntry } from '../../../src/journal/index.ts';
 import { check } from '../../../src/ledger/check.ts';
 import { completeKey, made } from '../../helpers/claims.ts';

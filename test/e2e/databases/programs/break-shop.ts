@@ -1,7 +1,7 @@
 // A process of a shop, started by breaks/shop-process.ts. It does what it is told, and sends which handlers were called.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentsError } from '../../../../src/index.ts';
-import { getRecords } from '../../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../../src/journal/core.ts';
 import { createJournal, type JournalStore } from '../../../../src/journal/index.ts';
 import { createOrderPayments } from '../../../../src/orders/index.ts';
 import { note } from '../../../helpers/resolution-note.ts';

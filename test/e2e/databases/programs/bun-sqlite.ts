@@ -3,7 +3,7 @@
 
 import { Database } from 'bun:sqlite';
 import type { PaymentsClient } from '../../../../src/index.ts';
-import { getRecords } from '../../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../../src/journal/core.ts';
 import type { Journal } from '../../../../src/journal/index.ts';
 import type { SqliteJournalOptions } from '../../../../src/journal/sqlite.ts';
 

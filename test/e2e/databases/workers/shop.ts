@@ -12,7 +12,7 @@ import type {
 import * as z from 'zod';
 import { createFollowUps } from '../../../../src/follow-ups/index.ts';
 import { IdempotencyConflictError, PaymentsClient, PaymentsError } from '../../../../src/index.ts';
-import { getRecords } from '../../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../../src/journal/core.ts';
 import {
   fromD1,
   fromDurableObject,
