@@ -35,7 +35,7 @@ const MIN_PAUSE = 30_000;
 /** The longest pause of a payment that is under way, and of a handler that fails, in milliseconds. */
 const MAX_PAUSE = 60 * 60 * 1000;
 /** The longest pause after an end, in milliseconds. */
-export const MAX_PAUSE_AFTER_END = 24 * 60 * 60 * 1000;
+const MAX_PAUSE_AFTER_END = 24 * 60 * 60 * 1000;
 
 /** Returns a pause that doubles from 30 s, with 10 % of jitter. `count` is 1 for the first. */
 export function getPause(count: number, random: number, longest = MAX_PAUSE): number {
