@@ -49,7 +49,7 @@ export const pointsAround = <const S extends Step>(step: S) =>
   [`before ${step}`, `during ${step}`, `after ${step}`] as const;
 
 /** A write, and the record that it replaces. */
-export interface WatchedWrite {
+interface WatchedWrite {
   /** The key of the record in the store. */
   readonly key: string;
   readonly step: Step;
