@@ -454,7 +454,7 @@ export class World {
       const isOthers =
         typeof resolution !== 'string' &&
         error instanceof JournalError &&
-        /belongs to another/.test(error.message);
+        /belongs to/.test(error.message);
       if (isOthers) await host.payments.resolve(key, 'closed', note);
     }
   }
