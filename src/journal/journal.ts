@@ -95,17 +95,14 @@ export interface Journal {
  * - `unknown`: a charge might exist.
  * - `not_charged`, `closed`: what a person resolved.
  */
-export type JournalState = (typeof journalStates)[number];
-
-export const journalStates = [
-  'begun',
-  'completed',
-  'not_sent',
-  'rejected',
-  'unknown',
-  'not_charged',
-  'closed',
-] as const;
+export type JournalState =
+  | 'begun'
+  | 'completed'
+  | 'not_sent'
+  | 'rejected'
+  | 'unknown'
+  | 'not_charged'
+  | 'closed';
 
 /** Which payments {@link Journal.list} yields. */
 export interface JournalQuery {

@@ -7,14 +7,13 @@ import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '
 import { redactReference } from '../redact.ts';
 import { stringField } from '../untrusted.ts';
 import { findPayment } from './find-payment.ts';
-import {
-  type AttentionItem,
-  type AttentionQuery,
-  type JournalCount,
-  type JournalEntry,
-  type JournalQuery,
-  type JournalState,
-  journalStates,
+import type {
+  AttentionItem,
+  AttentionQuery,
+  JournalCount,
+  JournalEntry,
+  JournalQuery,
+  JournalState,
 } from './journal.ts';
 import { namePayment, parseStoreKey, type RecordName } from './names.ts';
 import type { ListedFound, Records } from './records.ts';
@@ -33,11 +32,21 @@ const limit = /* @__PURE__ */ optionalNumber(
   'limit must be a whole number.',
 );
 
+const STATES: Readonly<Record<JournalState, true>> = {
+  begun: true,
+  completed: true,
+  not_sent: true,
+  rejected: true,
+  unknown: true,
+  not_charged: true,
+  closed: true,
+};
+
 const querySchema = /* @__PURE__ */ (() =>
   z.strictObject({
     state: optionalValue<JournalState>(
-      (value) => journalStates.some((state) => state === value),
-      `state must be one of ${journalStates.join(', ')}.`,
+      (value) => typeof value === 'string' && Object.hasOwn(STATES, value),
+      `state must be one of ${Object.keys(STATES).join(', ')}.`,
     ),
     reference: optionalValue<string>((value) => typeof value === 'string', 'reference must be text.'),
     limit,

@@ -14,7 +14,11 @@ import { isObject, stringField } from '../untrusted.ts';
  * - `accepted`: a payment of another amount, or at an earlier price, counts as it is. It pays the order.
  * - `closed`: the payment was dealt with outside (paid back). It is never charged again, and not followed.
  */
-export type Resolution = { reference: string; checkout_url?: string | undefined } | PlainDecision;
+export type Resolution =
+  | { reference: string; checkout_url?: string | undefined }
+  | 'not_charged'
+  | 'accepted'
+  | 'closed';
 
 /** Who resolved a payment, and why. Both are kept in its record, with the time. */
 export interface ResolutionNote {

@@ -7,7 +7,7 @@ import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { readClocks } from '../../src/timing.ts';
 
 /** What these claims ask for. */
-export const chargeAsk: Omit<Ask, 'attempt'> = {
+const chargeAsk: Omit<Ask, 'attempt'> = {
   operation: 'chargeMobileMoney',
   fingerprint: 'c0ffee',
   amount: '25.50',

@@ -99,7 +99,7 @@ export function sharedStore(lease = LONG_LEASE) {
 }
 
 /** Returns the store with its writes that leave a key in one of these states replaced. */
-export function interceptWrites(
+function interceptWrites(
   store: JournalStore,
   states: readonly JournalState[],
   step: (...write: Parameters<Write>) => Promise<boolean>,

@@ -44,7 +44,7 @@ const responses: Record<ServiceResponse, (reference: string) => Response | Promi
 export function simulateProcesses() {
   const shared = sharedStore(LEASE);
   const faults = new Set<StoreFault>();
-  const returned: { key: string; reference: string }[] = [];
+  const returned: { state: { readonly dead: boolean }; key: string; reference: string }[] = [];
   const sent: Sent[] = [];
   const freed: { order: number; key: string }[] = [];
   const found = new Set<string>();
@@ -92,7 +92,7 @@ export function simulateProcesses() {
           if (state.dead) return;
           if (!(made?.made && made.key === call.key) && !found.has(reference))
             violations.push(`${call.key} got ${reference}, which the service never made`);
-          returned.push({ key: call.key, reference });
+          returned.push({ state, key: call.key, reference });
           if (amount !== '25.50') violations.push(`${call.key} got a result of ${amount}`);
         },
         (error: unknown) => {
@@ -144,7 +144,7 @@ export function simulateProcesses() {
     return ['new', 'not_sent', 'rejected'].includes(state) ? [`${key} was charged and is ${state}`] : [];
   };
 
-  /** What a caller got is recorded: as the charge of the key, or as another one that the service made under it. */
+  /** What a caller got is recorded, unless its process died: as the charge of the key, or as another one that the service made under it. */
   const findForgotten = async (key: string) => {
     const named: (string | undefined)[] = [];
     for (let number = 1; ; number++) {
@@ -152,8 +152,10 @@ export function simulateProcesses() {
       if (!entry) break;
       named.push(entry.reference, ...entry.resolutions.map(({ resolution }) => Object(resolution).reference));
     }
-    return returned.flatMap(({ key: own, reference }) =>
-      own === key && !named.includes(reference) ? [`${key} got ${reference}, which is not recorded`] : [],
+    return returned.flatMap(({ state, key: own, reference }) =>
+      own === key && !state.dead && !named.includes(reference)
+        ? [`${key} got ${reference}, which is not recorded`]
+        : [],
     );
   };
 

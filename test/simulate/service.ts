@@ -1,4 +1,4 @@
-/** The service, as freely as SPEC.md leaves it: it keeps a ledger of its own, which the shop's promises are compared with. */
+/** The service, as freely as its description leaves it: it keeps a ledger of its own, which the shop is compared with. */
 
 import { hosts, type Random, type VirtualClock } from './clock.ts';
 

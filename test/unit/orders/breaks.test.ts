@@ -325,7 +325,7 @@ describe('7: the order is asked for at another price while a payment is under wa
     expect(postsOf(shop)).toHaveLength(1);
   });
 
-  test('charges the new price once a person has closed the payment of the old one', async () => {
+  test('charges the new price once the payment of the old one is closed', async () => {
     const shop = openOrderShop();
     const orders = shop.start();
     const reference = getReference(await finish(orders.charge('17', momo)));
