@@ -87,28 +87,38 @@ export class SimulatedService {
       const sentAt = this.#clock.now;
       this.#clock.set(
         () => {
-          if (fault === 'reset') return void lose();
-          if (fault === 'hang') return;
-          if (fault === 'unavailable')
-            return void answer(() =>
-              resolve(Response.json({ status: false, message: 'later' }, { status: 503 })),
-            );
-          if (fault === 'rejected')
-            return void answer(() =>
-              resolve(Response.json({ status: false, message: 'no' }, { status: 422 })),
-            );
-          const response = isPost ? this.#charge(request, sentAt) : this.#verify(request.url);
-          if (fault === 'lost') return void lose();
-          if (fault === 'lost silently') return;
-          if (fault === 'error after')
-            return void answer(() => resolve(Response.json({ status: false }, { status: 500 })));
-          answer(() => resolve(response));
+          // `null`: no response comes.
+          const response = this.#respond(fault, () =>
+            isPost ? this.#charge(request, sentAt) : this.#verify(request.url),
+          );
+          if (response === 'reset') lose();
+          else if (response) answer(() => resolve(response));
         },
         this.#latency(),
         undefined,
       );
     });
   };
+
+  /** Does what a request asks for, unless a fault comes first. */
+  #respond(fault: string | undefined, act: () => Response): Response | 'reset' | null {
+    switch (fault) {
+      case 'reset':
+        return 'reset';
+      case 'hang':
+        return null;
+      case 'unavailable':
+        return Response.json({ status: false, message: 'later' }, { status: 503 });
+      case 'rejected':
+        return Response.json({ status: false, message: 'no' }, { status: 422 });
+      default: {
+        const response = act();
+        if (fault === 'lost') return 'reset';
+        if (fault === 'lost silently') return null;
+        return fault === 'error after' ? Response.json({ status: false }, { status: 500 }) : response;
+      }
+    }
+  }
 
   #latency(): number {
     const random = this.#random;

@@ -400,7 +400,7 @@ export class World {
     this.say(`onPaid ${order} ${reference}`);
     this.count('onPaid');
     const charge = this.service.find(reference);
-    if (!charge || !charge.history.some(({ status }) => status === 'success'))
+    if (!charge?.history.some(({ status }) => status === 'success'))
       this.fail(`onPaid of ${order} for ${reference}, which is not paid`);
     if (charge && charge.amount !== amount)
       this.fail(`onPaid of ${order} says ${amount}, and ${charge.amount} was paid`);
@@ -452,9 +452,7 @@ export class World {
       if (isDealtWith && error instanceof JournalError && !error.retryable)
         this.#countDecision(reference, -1);
       const isOthers =
-        typeof resolution !== 'string' &&
-        error instanceof JournalError &&
-        /belongs to another/.test(error.message);
+        typeof resolution !== 'string' && error instanceof JournalError && /belongs to/.test(error.message);
       if (isOthers) await host.payments.resolve(key, 'closed', note);
     }
   }
