@@ -42,7 +42,7 @@ export const pointsAround = <const S extends Step>(step: S) =>
   [`before ${step}`, `during ${step}`, `after ${step}`] as const;
 
 /** A write of a record or of a claim, by its key in the store. */
-export interface WatchedWrite extends RecordWrite {
+interface WatchedWrite extends RecordWrite {
   readonly step: Step;
 }
 
