@@ -1,11 +1,12 @@
+import type { OperationName } from './api/operations.ts';
 import type { Transaction } from './api/transaction.ts';
 import type { CallsInFlight } from './calls-in-flight.ts';
 import type { RequestIds } from './http/request-id.ts';
 import type { Send } from './http/send.ts';
-import type { NormalizedOptions } from './options.ts';
-import { createWait } from './polling/normalize-wait.ts';
+import type { NormalizedOptions, WaitOptions } from './options.ts';
+import { createWait, normalizeWait } from './polling/normalize-wait.ts';
 import type { Poller } from './polling/poller.ts';
-import type { Waiter } from './polling/waiter.ts';
+import { countAttempts, type Waiter } from './polling/waiter.ts';
 
 /** The same symbol in an ES module and in CommonJS. */
 export const CLIENT_ACCESS: unique symbol = Symbol.for('payment-collection-client.client');
@@ -14,18 +15,29 @@ export const CLIENT_ACCESS: unique symbol = Symbol.for('payment-collection-clien
 export interface ClientAccess {
   /** Of this interface: another version of the package refuses it. */
   readonly version: 1;
-  readonly client: NormalizedOptions;
+  /** Without the API key: what a client shows, also to a debugger, never holds it. */
+  readonly client: Omit<NormalizedOptions, 'apiKey'>;
   readonly send: Send;
+  /** Resolves with the API key, as a function of the caller's own returns it. */
+  readonly resolveApiKey: (
+    operation: OperationName,
+    call: { readonly signal: AbortSignal | undefined; readonly timeout: number },
+  ) => Promise<string>;
   readonly requestIds: RequestIds;
   /** Aborted when the client is closed. */
   readonly closing: AbortSignal;
   /** What `close` waits for. */
   readonly calls: CallsInFlight;
   /**
-   * Checks once, within the limits of the client. Waits on the same reference share the check. It rejects with the error
-   * of the check, also with a temporary one, and with the reason of `signal`.
+   * Checks once, within the limits of the client. Waits on the same reference share the check, but one that was asked before is not
+   * taken. It rejects with the error of the check, also with a temporary one, and with the reason of `signal`.
    */
   check(reference: string, options: CheckOptions): Promise<CheckedTransaction>;
+  /** Waits as `waitForFinalStatus` does. `age` is how long ago the last check was asked, in milliseconds. */
+  waitForFinal(
+    reference: string,
+    options: WaitOptions,
+  ): Promise<{ readonly transaction: Transaction; readonly age: number }>;
 }
 
 /** @throws {TransactionMismatchError} if the transaction is not as `expect` says, whatever its status. */
@@ -44,11 +56,11 @@ export interface CheckedTransaction {
 }
 
 export function createClientAccess(
-  parts: Omit<ClientAccess, 'version' | 'check'>,
+  parts: Omit<ClientAccess, 'version' | 'check' | 'waitForFinal'>,
   poller: Poller,
 ): ClientAccess {
   const { client, closing } = parts;
-  return {
+  const access: ClientAccess = {
     version: 1,
     ...parts,
     check: (reference, { sendUntil, ...options }) =>
@@ -59,8 +71,8 @@ export function createClientAccess(
         const wait = createWait(reference, { ...options, timeout: Number.POSITIVE_INFINITY }, rules);
         let waiter: Waiter | undefined;
         const onEnd = () => {
-          if (waiter && !waiter.group.inFlight && own.remove(waiter))
-            resolve(Promise.reject(sendUntil.reason));
+          const isAsked = waiter?.group.inFlight && countAttempts(waiter) > 0;
+          if (waiter && !isAsked && own.remove(waiter)) resolve(Promise.reject(sendUntil.reason));
         };
         const ends = getAbortCallbacks(sendUntil);
         ends.add(onEnd);
@@ -70,7 +82,16 @@ export function createClientAccess(
         });
         if (sendUntil.aborted) onEnd();
       }),
+    waitForFinal: (reference, options) =>
+      new Promise((resolve) => {
+        const wait = normalizeWait(reference, options, client.polling.rules);
+        poller.selectFor().add(wait, (transaction, _retryAfter, age = 0) => {
+          resolve(transaction instanceof Promise ? transaction : { transaction, age });
+        });
+      }),
   };
+  // It has the API key, which no log of this object must show.
+  return Object.defineProperty(access, 'client', { enumerable: false });
 }
 
 const abortCallbacks = new WeakMap<AbortSignal, Set<() => void>>();

@@ -6,7 +6,7 @@ import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/t
 import { CallsInFlight } from './calls-in-flight.ts';
 import { CLIENT_ACCESS, type ClientAccess, createClientAccess } from './client-access.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
-import type { CallResult } from './http/attempt.ts';
+import { type CallResult, resolveApiKey } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
 import { RequestIds } from './http/request-id.ts';
 import { createSend, type Send } from './http/send.ts';
@@ -14,7 +14,7 @@ import type { CreateRequest } from './idempotency/claim.ts';
 import { validateIdempotencyKey } from './idempotency/fingerprint.ts';
 import { resolveAtService } from './idempotency/resolve-at-service.ts';
 import { sendKeyed } from './idempotency/send-keyed.ts';
-import { getRecords, reportWarnings } from './journal/create-journal.ts';
+import { getCore, getRecords, reportWarnings } from './journal/core.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
 import { MAX_TIMEOUT_MS } from './max-timeout.ts';
@@ -266,20 +266,23 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
   }
 
   /**
-   * Resolves a key whose outcome is unknown, once a person has found out whether the charge exists. It asks the service
-   * first. A `reference` must exist, with the key's amount and currency, and be recorded under no other key. With
-   * `not_charged` the key can charge again, also with other input. If the service named a transaction for the key, that
-   * transaction must not exist.
+   * Resolves a payment that needs a person, once that person has found out what happened. It asks the service first.
    *
-   * What a person resolved can be resolved again. What the service itself returned cannot be overruled. Each resolution is
-   * kept for ever, with `by` and `reason`. If the journal fails, read the entry: the resolution might have been recorded.
+   * - `{ reference }`: of an unresolved payment its charge, or, with the id of an order, a transaction that belongs to that order.
+   *   The service must have it, and no other order or key. One of another amount needs a person again (`mismatch`).
+   * - `not_charged`: of an unresolved payment. It can be charged again, also with other input. It is refused if the service has the
+   *   transaction that was named for this payment.
+   * - `accepted`: of a `mismatch` that is a `success`, or of `price_changed`. The payment counts as it is.
+   * - `closed`: of whatever needs a person. The payment is never charged again, and not followed.
    *
-   * @returns the entry of the key as it is then.
-   * @throws {JournalError} if the key is not recorded, is in progress (`retryable`), or contradicts the resolution, or if
-   * the reference belongs to another key.
-   * @throws {NotFoundError} if the service has no transaction with this reference.
-   * @throws {TransactionMismatchError} if the transaction has another amount or currency.
-   * @throws {ConfigurationError} if the client has no journal, or an argument is not valid.
+   * What a person decided can be decided again, but for the payment that pays its order. Each resolution is kept in the record,
+   * with `by` and `reason`. If the journal fails, read the entry: the resolution might have been recorded.
+   *
+   * @returns the entry of the payment as it is then.
+   * @throws {JournalError} if there is no such payment, if it is in progress (`retryable`) or was changed meanwhile, if the
+   * resolution does not fit it, or if the reference does not exist or belongs to another payment.
+   * @throws {ConfigurationError} if the client has no journal, if the record belongs to another service or mode, or if an argument
+   * is not valid.
    *
    * @example
    * ```ts
@@ -306,7 +309,7 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
     const verify = async (reference: string, expect: Expectation) =>
       (await this.#read({ reference, expect }, request)).result;
     return await this.#calls.track(
-      () => resolveAtService(access, getRecords(journal), call, verify),
+      () => resolveAtService(access, getCore(journal), call, verify),
       'resolve',
       idempotencyKey,
     );
@@ -360,7 +363,16 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
 
   #getAccess(): ClientAccess {
     const { closing, calls } = { closing: this.#closing.signal, calls: this.#calls };
-    const parts = { client: this.#options, send: this.#send, requestIds: this.#requestIds, closing, calls };
+    const { apiKey: _, ...client } = this.#options;
+    const parts = {
+      client,
+      send: this.#send,
+      resolveApiKey: async (...call: Parameters<ClientAccess['resolveApiKey']>) =>
+        resolveApiKey(this.#options, ...call),
+      requestIds: this.#requestIds,
+      closing,
+      calls,
+    };
     this.#access ??= createClientAccess(parts, this.#poller);
     return this.#access;
   }

@@ -741,8 +741,7 @@ export class IdempotencyConflictError extends PaymentsError {
 /**
  * The journal could not be read or written, or refused the operation. `cause` is the error of the database. `outcome` is
  * `not_sent`: nothing was sent, and if `retryable`, make the same call again. It is `unknown` if a record cannot be read,
- * because it might be that of a charge, and if the journal failed after the request of an order. A call with an
- * `idempotencyKey` fails with {@link OutcomeUnknownError} for a record that cannot be read.
+ * because it might be that of a charge. A call with an `idempotencyKey` fails with {@link OutcomeUnknownError} then.
  */
 export class JournalError extends PaymentsError {
   declare readonly name: 'JournalError';

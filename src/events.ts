@@ -88,20 +88,21 @@ export interface JournalEvent {
    * - `replayed`: the recorded result was returned, and nothing was sent.
    * - `waiting`: another call with this key is in progress; this call waits for its result.
    * - `unresolved`: a charge might exist; nothing is sent until the key is resolved.
-   * - `not_recorded`: the result of this call could not be recorded, so its key stays unresolved.
+   * - `not_recorded`: the result of this call could not be recorded within 5 s. That is tried for 10 minutes, and the key is
+   *   unresolved until then.
    */
   result: 'replayed' | 'waiting' | 'unresolved' | 'not_recorded';
   /** The transaction, if it is known. */
   reference?: string;
 }
 
-/** A person resolved a key with `payments.resolve`. */
+/** A person resolved a payment with `payments.resolve`. */
 export interface ResolvedEvent {
   type: 'resolved';
   operation: OperationName;
   /** As it was given, with emails and API keys redacted. */
   idempotencyKey: string;
-  /** Whether the charge exists. */
+  /** `charged`: the charge exists, or was accepted. */
   result: 'charged' | 'not_charged' | 'closed';
   /** The transaction, if the charge exists. */
   reference?: string;
@@ -133,19 +134,19 @@ export interface WarningEvent {
   message: string;
 }
 
-/** A step of the follow-up of a payment, by `payment-collection-client/follow-ups`. */
+/** A step of the follow-up of a payment, of `createFollowUps` or `createOrderPayments`. */
 export interface FollowUpEvent {
   type: 'follow_up';
   /**
    * - `final`: a check returned the final status.
-   * - `delivered`: `onFinal` succeeded, and that is recorded.
+   * - `delivered`: `onFinal`, `onPaid` or `onUnpaid` succeeded.
    * - `attention`: a person is needed, and `onAttention` is about to be called.
-   * - `handler_failed`: `onFinal` or `onAttention` threw `error`. It is called again.
-   * - `handler_slow`: `onFinal` or `onAttention` has not settled for a minute. Its payment is held until it does.
-   * - `given_up`: nothing was final for 7 days after the deadline. There are no more checks, unless a
-   *   notification comes.
-   * - `failed`: a step failed with `error`. It is tried again.
-   * - `unreadable`: the record of the key cannot be read. A newer version of this package might have written it.
+   * - `handler_failed`: a handler threw `error`. It is called again.
+   * - `handler_slow`: a handler has not settled for a minute. Its payment is held until it does.
+   * - `given_up`: nothing was final in the 7 days since the payment began. There are no more checks, unless a notification comes.
+   * - `failed`: a step failed with `error`. It is tried again. A record of another service is reported once.
+   * - `unreadable`: the record cannot be read. A newer version of this package might have written it. It is listed for a person, and
+   *   tried again after a day.
    * - `paused`: `run` failed with `error`, and goes on after `delay`.
    */
   result:

@@ -10,7 +10,7 @@ import type { OperationName } from './api/operations.ts';
 import { type KnownStatus, transactionStatuses } from './api/transaction.ts';
 import { ConfigurationError } from './errors.ts';
 import { createReporters, type Logger, type PaymentsEvent } from './events.ts';
-import { getRecords } from './journal/create-journal.ts';
+import { getRecords } from './journal/core.ts';
 import type { Journal } from './journal/journal.ts';
 import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 import type {
@@ -368,7 +368,7 @@ export const resolveOptionsSchema = /* @__PURE__ */ (() =>
 /** Fills in the client's options for those that a call was not given. */
 export function normalizeRequestOptions(
   { signal, timeout, maxRetries, headers }: RequestOptions,
-  client: NormalizedOptions,
+  client: Omit<NormalizedOptions, 'apiKey'>,
 ): NormalizedRequestOptions {
   return {
     signal,

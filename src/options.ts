@@ -106,8 +106,8 @@ export interface PaymentsClientOptions {
    * Where charges with an `idempotencyKey` are recorded, so that each is made at most once, even after a crash. Use
    * `memoryJournal` of `payment-collection-client/journal`, or the journal of `/journal/sqlite`, `/postgres`, `/mysql` or
    * `/redis`.
-   * Each `chargeMobileMoney` then needs an `idempotencyKey`, or `null` for none on purpose. A journal belongs to the base
-   * URL and mode that use it first: a client with another one gets a `ConfigurationError`.
+   * Each `chargeMobileMoney` then needs an `idempotencyKey`, or `null` for none on purpose. Each record belongs to the base
+   * URL and mode that made it: under its key, a client of another one gets a `ConfigurationError`.
    *
    * @default none: `idempotencyKey` is refused
    * @example journal: postgresJournal(pool)

@@ -20,7 +20,7 @@ import {
   printSweepMemory,
 } from './sweeps.ts';
 
-const PARTS = ['memory', 'empty', 'statements', 'run', 'sharing', 'rates', 'growth'] as const;
+const PARTS = ['memory', 'empty', 'statements', 'run', 'day', 'sharing', 'rates', 'growth'] as const;
 
 type Part = (typeof PARTS)[number];
 
@@ -52,7 +52,8 @@ export async function benchFollowUps(args: string[]): Promise<void> {
   if (parts.includes('memory')) await printSweepMemory(servers, payments);
   if (parts.includes('empty')) await printEmptySweeps(servers, payments);
   if (parts.includes('statements')) await printStatements(servers, payments);
-  const costs = parts.includes('run') ? await printRunCosts(servers, payments) : undefined;
+  const costs =
+    parts.includes('run') || parts.includes('day') ? await printRunCosts(servers, payments) : undefined;
   if (parts.includes('sharing')) await printSharing(servers, payments);
   if (parts.includes('rates')) {
     const rows = listContenders(servers.kinds).map((contender) => ({ ...contender, payments }));
@@ -67,7 +68,7 @@ export async function benchFollowUps(args: string[]): Promise<void> {
     );
     printGrowth(await measureRates(servers, rows, options), options);
   }
-  if (costs) printDay(costs);
+  if (costs && parts.includes('day')) printDay(costs);
 }
 
 function parseOptions(args: string[]): Options {

@@ -1,3 +1,5 @@
+import { getPause, MAX_PAUSE_AFTER_END } from '../../src/ledger/check.ts';
+import { FOLLOWED_FOR } from '../../src/ledger/payment.ts';
 import { DEADLINE, defaultModel, drawPayments } from '../schedule/model.ts';
 import { ours } from '../schedule/policies.ts';
 import { simulate } from '../schedule/simulate.ts';
@@ -20,10 +22,22 @@ const PEAK_HOUR = 0.12;
 /** The default of `maxRequestsPerSecond`. */
 const DEFAULT_RATE = 50;
 
+/** Returns how often a payment is checked after it ended `failed` or `abandoned`. */
+function countChecksAfterEnd(): number {
+  let count = 0;
+  for (let elapsed = 0; elapsed < FOLLOWED_FOR; count++)
+    elapsed += getPause(count + 1, 0.5, MAX_PAUSE_AFTER_END);
+  return count;
+}
+
 /** Prints what a day of many orders needs, by the model of customers of `npm run bench -- schedule`. */
 export function printDay(costs: readonly CheckCost[]): void {
   const customers = drawPayments(defaultModel, 100_000, 1);
-  const { requests: checksPerPayment } = simulate(ours, customers, 3);
+  const { requests: checksUntilFinal } = simulate(ours, customers, 3);
+  // Nobody pays after such an end in this model.
+  const ended = customers.filter(({ kind }) => kind === 'declined' || kind === 'unanswered').length;
+  const checksAfterEnd = countChecksAfterEnd();
+  const checksPerPayment = checksUntilFinal + (ended / customers.length) * checksAfterEnd;
   const openFor = customers.reduce((sum, { finalAt }) => sum + finalAt, 0) / customers.length / 1_000;
   const periods = DAYS.flatMap((orders) => [
     { name: 'mean of the day', orders, ordersPerSecond: orders / SECONDS_PER_DAY },
@@ -38,8 +52,9 @@ export function printDay(costs: readonly CheckCost[]): void {
     ({ orders }: { orders: number }) => orders.toLocaleString('en-US'),
   ] as const;
   console.log(
-    `\nBy the model of customers of "npm run bench -- schedule", a payment has ${checksPerPayment.toFixed(1)} checks until its\n` +
-      `status is final or the deadline of ${DEADLINE / 1_000} s has passed, and is open for ${openFor.toFixed(0)} s. All at the default schedule, without webhooks.`,
+    `\nBy the model of customers of "npm run bench -- schedule", a payment has ${checksUntilFinal.toFixed(1)} checks until its\n` +
+      `status is final or the deadline of ${DEADLINE / 1_000} s has passed, and is open for ${openFor.toFixed(0)} s. ${((100 * ended) / customers.length).toFixed(0)} % end failed, and have\n` +
+      `${checksAfterEnd} more checks within 7 days: ${checksPerPayment.toFixed(1)} checks for each payment. All at the default schedule, without webhooks.`,
   );
   printTable('What the service gets', periods, [
     ordersColumn,

@@ -6,7 +6,9 @@ import { createJournal, memoryStore } from '../../src/journal/index.ts';
 import { postgresJournal } from '../../src/journal/postgres.ts';
 import { createRedisStore } from '../../src/journal/redis-store.ts';
 import { buildSchema } from '../../src/journal/sqlite-table.ts';
+import { type LedgerRecord, parseLedgerRecord } from '../../src/ledger/record.ts';
 import { printProgress } from './progress.ts';
+import { polling } from './schedule.ts';
 import type { StoreAddress } from './stores.ts';
 
 /** Open payments: the first `due` of them are due now, and the others later. */
@@ -23,7 +25,6 @@ interface SeedRecord {
   version: string;
   text: string;
   createdAt: number;
-  reference: string;
   dueIn: number;
 }
 
@@ -41,44 +42,45 @@ export async function seedPayments(store: StoreAddress, payments: OpenPayments):
 }
 
 /** Charges once through the client, and returns the record. */
-async function readTemplate(baseUrl: string): Promise<string> {
+async function readTemplate(baseUrl: string): Promise<LedgerRecord> {
   const store = memoryStore();
-  const data = { reference: TEMPLATE, status: 'processing', amount: '25.50', currency: 'GHS' };
+  const data = { reference: 'TXN-TEMPLATE', status: 'processing', amount: '25.50', currency: 'GHS' };
   using payments = new PaymentsClient({
     apiKey: 'sk_test_bench',
     baseUrl,
     journal: createJournal(store),
     fetch: async () => Response.json({ status: true, message: 'A prompt has been sent.', data }),
+    polling,
   });
   const customer = { customer_email: 'ama@example.com', phone: '024 412 3456' };
   const charge = { amount: '25.50', network: 'mtn', ...customer } as const;
-  await payments.chargeMobileMoney(charge, { idempotencyKey: TEMPLATE });
-  const record = await store.read(TEMPLATE);
-  if (!record) throw new Error('The journal has no record of the charge.');
-  return record.text;
+  await payments.chargeMobileMoney(charge, { idempotencyKey: 'template' });
+  const { record } = await store.read('key template');
+  const parsed = parseLedgerRecord(JSON.parse(record?.text ?? 'null'));
+  if (!parsed) throw new Error('The journal has no record of the charge.');
+  return parsed;
 }
 
-const TEMPLATE = 'TXN-TEMPLATE';
-
 function* createRecords(
-  template: string,
+  template: LedgerRecord,
   { count, due, duePerSecond }: OpenPayments,
 ): Generator<SeedRecord[]> {
   const now = Date.now();
-  const { createdAt: recordedAt } = JSON.parse(template);
+  const [payment] = template.payments;
+  if (payment?.charge.is !== 'made') throw new Error('The charge was not made.');
+  const { result } = payment.charge;
   for (let first = 0; first < count; first += BATCH) {
     const size = Math.min(BATCH, count - first);
     yield Array.from({ length: size }, (_, index): SeedRecord => {
       const number = first + index;
       const reference = `TXN-${String(number).padStart(8, '0')}`;
       const createdAt = Math.round(now - (SPREAD * number) / count);
-      const text = template
-        .replaceAll(TEMPLATE, reference)
-        .replace(`"createdAt":${recordedAt}`, `"createdAt":${createdAt}`);
-      const version = `${crypto.randomUUID()}.${crypto.randomUUID()}`;
       const later = duePerSecond ? ((number - due) * 1_000) / duePerSecond : LATER + (LATER * number) / count;
       const dueIn = number < due ? 0 : Math.round(later);
-      return { key: `order-${number}/1`, version, text, createdAt, reference, dueIn };
+      const charge = { is: 'made', result: { ...result, reference } } as const;
+      const payments = [{ ...payment, createdAt, charge, pace: { nextAt: now + dueIn, slow: 0 } }];
+      const text = JSON.stringify({ ...template, payments });
+      return { key: `key order-${number}`, version: crypto.randomUUID(), text, createdAt, dueIn };
     });
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createFollowUps } from '../../src/follow-ups/index.ts';
 import { PaymentsClient } from '../../src/index.ts';
-import { getJournalCore } from '../../src/journal/core.ts';
+import { getRecords } from '../../src/journal/create-journal.ts';
 import { median } from '../median.ts';
 import { readValue, serveParent } from './child.ts';
 import { polling } from './schedule.ts';
@@ -112,13 +112,13 @@ serveParent({
     return {
       sweep: await measure(50, () => followUps.sweep()),
       claimDue: await measure(200, () => records.claimDue(claim)),
-      countDue: await measure(200, () => records.countDue({ kind })),
+      countDue: await measure(200, () => records.countDue(kind)),
     };
   },
 
   async measureCountDue(value): Promise<number> {
     await using store = await openStore(readStore(value));
-    return await measure(20, () => getJournalCore(store.journal).followUps.countDue({ kind: 'key' }));
+    return await measure(20, () => getRecords(store.journal).countDue('key'));
   },
 });
 
@@ -137,7 +137,7 @@ function createSweeper({ journal }: OpenStore, onCheck = () => {}) {
     },
   });
   const followUps = createFollowUps({ payments, journal, onFinal() {}, onAttention() {} });
-  return { followUps, records: getJournalCore(journal).followUps };
+  return { followUps, records: getRecords(journal) };
 }
 
 function readHeap(): number {

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createClient } from 'redis';
-import { getRecords } from '../../src/journal/create-journal.ts';
+import { getRecords } from '../../src/journal/core.ts';
 import { type Journal, memoryJournal } from '../../src/journal/index.ts';
 import { postgresJournal } from '../../src/journal/postgres.ts';
 import { redisJournal } from '../../src/journal/redis.ts';

@@ -52,8 +52,8 @@ export interface FollowUps {
   /**
    * Makes a payment due now: a webhook arrived, in whichever process. It takes a reference, or the body of the webhook, parsed
    * or raw (text or bytes), of any form: the first ten references in it count. The notification is never believed, so
-   * anyone can send one. It causes at most one extra check per second and reference. A payment that was given up is
-   * checked too. It wakes `run` and the waits of this process. A body without a reference is written to `logger`, or with
+   * anyone can send one. It causes at most one extra check per second and reference. A payment that ended, was given up or was
+   * closed is checked too. It wakes `run` and the waits of this process. A body without a reference is written to `logger`, or with
    * `console.error`, once. It never rejects: an error of the journal is an event `follow_up` with the result `failed`.
    */
   notify(referenceOrBody: unknown): Promise<void>;

@@ -15,7 +15,7 @@ export interface FollowUpsOptions {
   /**
    * Called once a payment is final, at least once for each: fulfil the order if `transaction.status` is `success`, else
    * cancel it. It must do nothing if it has done so before. If it throws, it is called again later, for as long as it
-   * throws. A payment whose amount or currency is not that of the charge never gets here.
+   * throws. A payment that is `success` with another amount or currency than the charge never gets here.
    *
    * A payment that ended `failed` or `abandoned` is checked for 7 more days. If it is `success` after all, it is called with that
    * too.
@@ -31,11 +31,12 @@ export interface FollowUpsOptions {
    *
    * - `unresolved`: a charge might exist under this key. Find out, and call `payments.resolve`.
    * - `shared_reference`: the transaction of this key is that of another one. Do not fulfil the order.
-   * - `overdue`: the deadline has passed. The payment can still become final, and is checked for 7 days.
+   * - `overdue`: the deadline has passed. The payment can still become final, and is checked until 7 days after it began.
    * - `mismatch`: the transaction has another amount or currency. Do not fulfil the order.
    * - `gone`: the service does not know the transaction any more.
    * - `unreadable`: for a day, no check could read the transaction.
    * - `paid_twice`: the service made more than one charge for this key, and another one is paid too.
+   * - `price_changed`: a charge of an earlier price was paid, because a process learned of it late.
    *
    * @example onAttention: ({ key, reason }) => alert(`payment ${key}: ${reason}`)
    */

@@ -5,6 +5,7 @@ import type { ClientAccess } from '../client-access.ts';
 import { PermissionError } from '../errors.ts';
 import type { FollowUpEvent } from '../events.ts';
 import { type Checked, checkReference, recordChecks } from '../idempotency/check.ts';
+import { getLateResult } from '../journal/call-store.ts';
 import { Hold } from '../journal/hold.ts';
 import { namePayment, type RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
@@ -16,7 +17,7 @@ import type { LedgerRecord, Payment } from '../ledger/record.ts';
 import { tell, tellLater } from '../ledger/tell.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
-import { readClocks } from '../timing.ts';
+import { readClocks, sleep } from '../timing.ts';
 
 /** What a handler is called about. */
 export interface HandlerCall extends OwedCall {
@@ -92,18 +93,28 @@ export async function takeStep(due: DueRecord, context: StepContext): Promise<vo
     await postpone(due, context, FOREIGN_PAUSE);
     return;
   }
-  const checks = await checkAll(due, context);
-  context.onChecked();
-  await context.joinGroup();
-  const recorded = await recordStep(due, checks, context);
-  reportFinals(due, recorded, context);
-  if (recorded) await callHandlers(due, recorded, checks, context);
+  const { lease } = context;
+  // The limits of the client can hold checks back for long, and a handler can take long.
+  const hold = new Hold(due, {
+    duration: lease,
+    requestedAt: readClocks(),
+    renew: (known) => change(name, context, { known, dueIn: lease }),
+  });
+  try {
+    const checks = await checkAll(due, hold, context);
+    context.onChecked();
+    await context.joinGroup();
+    await recordChecked(name, checks, hold, context);
+    await callHandlers(name, checks, hold, context);
+  } finally {
+    hold.release();
+  }
 }
 
 const OTHER_SERVICE =
   'The record belongs to another base URL or mode (test or live) than this client. Nothing was checked. Others are not named.';
 
-async function checkAll({ name, record }: DueRecord, context: StepContext): Promise<Checked[]> {
+async function checkAll({ name, record }: DueRecord, hold: Hold, context: StepContext): Promise<Checked[]> {
   const { access, records, stop, sendUntil, tally, onChecked, isDenied } = context;
   const references = listDueChecks(record, records.now);
   const checks = await Promise.all(
@@ -120,26 +131,31 @@ async function checkAll({ name, record }: DueRecord, context: StepContext): Prom
   // One payment that the key is not allowed to read must not stop those that it is allowed to read.
   onChecked();
   if (!(await isDenied())) return checks;
-  await change(name, context, { dueIn: getPause(1, Math.random()) });
+  await hold.write((known) => change(name, context, { known, dueIn: getPause(1, Math.random()) }));
   throw denied.error;
 }
 
-/** Records what was found. While handlers are to be called, the record is held. */
-async function recordStep(
-  { name, record, version }: DueRecord,
+/** Records what was found. If handlers are to be called, the record stays held. */
+async function recordChecked(
+  name: RecordName,
   checks: readonly Checked[],
-  { records, lease }: StepContext,
-): Promise<Found | undefined> {
-  const { found } = await records.change(
-    name,
-    (before, now) => {
-      const checked = recordChecks(before, checks, now);
-      const isOwed = checked !== null && listDueCalls(checked, now).length > 0;
-      return { record: checked, dueIn: isOwed ? lease : getNaturalPause(checked, now) };
-    },
-    { known: { record, version }, mustCommit: false },
-  );
-  return found.record ? found : undefined;
+  hold: Hold,
+  context: StepContext,
+): Promise<void> {
+  const { records, lease } = context;
+  await hold.write(async (known) => {
+    const { found, before } = await records.change(
+      name,
+      (before, now) => {
+        const record = recordChecks(before, checks, now);
+        const isOwed = record !== null && listDueCalls(record, now).length > 0;
+        return { record, dueIn: isOwed ? lease : getNaturalPause(record, now), before };
+      },
+      { known, mustCommit: false },
+    );
+    reportFinals(name, before, found.record, context);
+    return found.record ? found : null;
+  });
 }
 
 const getNaturalPause = (record: LedgerRecord | null, now: number) => {
@@ -154,13 +170,14 @@ function listDueCalls(record: LedgerRecord, now: number): OwedCall[] {
 }
 
 function reportFinals(
-  { name, record: before }: DueRecord,
-  found: Found | undefined,
+  name: RecordName,
+  before: LedgerRecord | null,
+  record: LedgerRecord | null,
   context: StepContext,
 ): void {
   const { now } = context.records;
-  for (const [index, payment] of (found?.record?.payments ?? []).entries()) {
-    const was = before.payments[index];
+  for (const [index, payment] of (record?.payments ?? []).entries()) {
+    const was = before?.payments[index];
     const isFinal = isPaid(payment) || isEnded(payment);
     if (isFinal && !(was && seenOf(was)?.status === seenOf(payment)?.status)) {
       context.tally.final += 1;
@@ -172,56 +189,69 @@ function reportFinals(
   }
 }
 
-/** Calls the handlers that are owed, and records what each was told. The record is held meanwhile. */
+/** Delays before what a handler was told is written again, in milliseconds: it would be called twice otherwise. */
+const RETRY_DELAYS = [100, 400, 1_600];
+
+/** Calls the handlers that are owed, and records after each what it was told. */
 async function callHandlers(
-  { name }: DueRecord,
-  found: Found,
+  name: RecordName,
   checks: readonly Checked[],
+  hold: Hold,
   context: StepContext,
 ): Promise<void> {
-  const { records, lease, stop } = context;
-  const calls = found.record ? listDueCalls(found.record, records.now) : [];
-  if (calls.length === 0) return;
-  const hold = new Hold(found, {
-    duration: lease,
-    requestedAt: readClocks(),
-    renew: async (known) => await change(name, context, { known, dueIn: lease }),
-  });
+  const { records, lease } = context;
+  const { record } = hold.found;
+  const calls = record ? listDueCalls(record, records.now) : [];
   let hasFailed = false;
-  try {
-    for (const call of calls) {
-      stop.throwIfAborted();
-      const isTold = await callHandler(name, call, hold.found.record, checks, context);
-      if (isTold === 'gone') continue;
-      if (isTold === 'failed') hasFailed = true;
-      else
-        await hold.write((known) =>
-          change(name, context, { known, rule: (before) => tell(before, call), dueIn: lease }),
-        );
-    }
-  } finally {
-    hold.release();
-    const rule = (before: LedgerRecord | null, now: number) =>
-      hasFailed ? tellLater(before, { now, random: Math.random() }) : before;
-    await hold.write((known) => change(name, context, { known, rule }));
+  for (const call of calls) {
+    const result = await callHandler(name, call, hold, checks, context);
+    hasFailed ||= result === 'failed';
+    const isLast = call === calls.at(-1);
+    if (result !== 'told' && !isLast) continue;
+    const rule = (before: LedgerRecord | null, now: number) => {
+      const told = result === 'told' ? tell(before, call) : before;
+      return isLast && hasFailed ? tellLater(told, { now, random: Math.random() }) : told;
+    };
+    const dueIn = isLast ? undefined : lease;
+    await writeAgain(() => hold.write((known) => change(name, context, { known, rule, dueIn })));
   }
+}
+
+async function writeAgain(write: () => Promise<unknown>): Promise<void> {
+  for (const delay of RETRY_DELAYS) {
+    try {
+      await write();
+      return;
+    } catch (error) {
+      // A write that hung took its time already, and might still be done.
+      if (getLateResult(error)) throw error;
+      await sleep(delay, undefined);
+    }
+  }
+  await write();
 }
 
 const isOwed = (record: LedgerRecord, call: OwedCall, now: number) =>
   listOwed(record, now).some(
-    ({ handler, number, what }) => handler === call.handler && number === call.number && what === call.what,
+    ({ handler, number, attempt, what }) =>
+      handler === call.handler && number === call.number && attempt === call.attempt && what === call.what,
   );
 
-/** @returns `gone` if its reason is gone meanwhile */
+/** A record that was read longer ago than this is read again before a handler hears of it, in milliseconds. */
+const FRESH_FOR = 1_000;
+
+/** @returns `not_called` if its reason is gone meanwhile, or the sweep ends */
 async function callHandler(
   name: RecordName,
   call: OwedCall,
-  record: LedgerRecord | null,
+  hold: Hold,
   checks: readonly Checked[],
   context: StepContext,
-): Promise<'told' | 'failed' | 'gone'> {
+): Promise<'told' | 'failed' | 'not_called'> {
+  const { stop, lease, records } = context;
+  const { record } = hold.found;
   const payment = record?.payments[call.number - 1];
-  if (!record || !payment || !isOwed(record, call, context.records.now)) return 'gone';
+  if (stop.aborted || !record || !payment || !isOwed(record, call, records.now)) return 'not_called';
   const reference = referenceOf(payment);
   const transaction = createTransaction(payment, checks);
   const handler = context.findHandler({ ...call, name, record, payment, reference, transaction });
@@ -231,15 +261,25 @@ async function callHandler(
   const isReason = reason !== undefined && reason !== 'success' && reason !== 'ended';
   const say = (said: Omit<FollowUpEvent, 'type' | 'idempotencyKey' | 'reference'>) =>
     report(context, name, said, call.number, payment);
-  if (isReason) say({ result: 'attention', reason });
+  let isGone = false;
+  const callIfOwed = async () => {
+    // It might have waited for other handlers, and its reason be gone.
+    if (hold.age > FRESH_FOR)
+      await hold.write((known) => change(name, context, { known, dueIn: lease })).catch(() => {});
+    const { record: latest } = hold.found;
+    isGone = !latest || !isOwed(latest, call, records.now);
+    if (isGone) return;
+    if (isReason) say({ result: 'attention', reason });
+    await handler();
+  };
   try {
-    await context.callHandler(handler, () => say({ result: 'handler_slow' }));
+    await context.callHandler(callIfOwed, () => say({ result: 'handler_slow' }));
   } catch (error) {
-    const { stop } = context;
-    if (stop.aborted && Object.is(error, stop.reason)) throw error;
+    if (stop.aborted && Object.is(error, stop.reason)) return 'not_called';
     say({ result: 'handler_failed', ...(isReason ? { reason } : {}), error: summarizeError(error) });
     return 'failed';
   }
+  if (isGone) return 'not_called';
   if (!isReason) say({ result: 'delivered', ...(transaction ? { status: transaction.status } : {}) });
   return 'told';
 }
@@ -259,7 +299,7 @@ interface StepChange {
   readonly known?: Found;
   readonly rule?: (before: LedgerRecord | null, now: number) => LedgerRecord | null;
   /** @default when the facts of the record say */
-  readonly dueIn?: number;
+  readonly dueIn?: number | undefined;
 }
 
 /** Writes a record. Resolves with it; `null` if it is gone. */

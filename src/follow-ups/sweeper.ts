@@ -5,7 +5,7 @@ import { findReferences } from '../api/find-references.ts';
 import type { PaymentsClient } from '../client.ts';
 import { CLIENT_ACCESS, type ClientAccess } from '../client-access.ts';
 import { ConfigurationError } from '../errors.ts';
-import { getRecords } from '../journal/create-journal.ts';
+import { getRecords } from '../journal/core.ts';
 import type { Journal } from '../journal/journal.ts';
 import { findOwner } from '../journal/references.ts';
 import { getDueAt } from '../ledger/order.ts';

@@ -37,7 +37,7 @@ export interface Call<Input, Request extends object, Result> extends NormalizedR
  * @throws {ConfigurationError} if this runtime might send a POST twice.
  */
 export function prepareCall<Input, Request extends object, Result extends AnyTransaction>(
-  client: NormalizedOptions,
+  client: Omit<NormalizedOptions, 'apiKey'>,
   operation: Operation<Input, Request, Result>,
   input: Input,
   options: UnkeyedOptions,

@@ -13,7 +13,7 @@ import {
   TransactionMismatchError,
 } from '../errors.ts';
 import { check, type Finding } from '../ledger/check.ts';
-import { holdsReference } from '../ledger/payment.ts';
+import { ownsReference } from '../ledger/payment.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import { stringField } from '../untrusted.ts';
 import { toStoredStatus } from './stored-result.ts';
@@ -41,7 +41,8 @@ export async function checkReference(
   record: LedgerRecord,
   { reference, askedAt, ...signals }: Omit<CheckOptions, 'expect'> & { reference: string; askedAt: number },
 ): Promise<Checked> {
-  const payment = record.payments.find((item) => holdsReference(item, reference));
+  // Another payment can name it too, at another price.
+  const payment = record.payments.find((item) => ownsReference(item, reference));
   const { amount, currency } = payment ?? record.price;
   try {
     const checked = await access.check(reference, { ...signals, expect: { amount, currency } });

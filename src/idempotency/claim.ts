@@ -1,12 +1,11 @@
 /** A press of "Pay", or a call with a key: the rules decide by the record what is sent, and claim it in the same write. */
 
-import { type CreateOperation, DEFAULT_CURRENCY } from '../api/operations.ts';
+import { type CreateOperation, DEFAULT_CURRENCY, type OperationName } from '../api/operations.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { resolveApiKey } from '../http/attempt.ts';
 import type { Call } from '../http/call.ts';
 import { REQUEST_ID } from '../http/request-id.ts';
-import type { AttemptFacts } from '../journal/attempt.ts';
+import { type AttemptFacts, keepTrying } from '../journal/attempt.ts';
 import { getLateResult } from '../journal/call-store.ts';
 import type { RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
@@ -47,21 +46,26 @@ export interface Origin {
 
 /** A record belongs to one mode, and only the API key shows the mode. */
 export async function resolveOrigin(
-  { client }: ClientAccess,
+  { client, resolveApiKey }: ClientAccess,
   call: { readonly signal: AbortSignal | undefined; readonly timeout: number },
-  operation: 'verify' | 'initialize' | 'chargeMobileMoney' = 'verify',
+  operation: OperationName = 'verify',
 ): Promise<Origin> {
-  const apiKey = await resolveApiKey(client, operation, call);
+  const apiKey = await resolveApiKey(operation, call);
   const mode = detectMode(apiKey);
   return { apiKey, mode, service: await digestService(client.baseUrl, mode) };
 }
 
 /** @throws {ConfigurationError} if a record belongs to another service or mode */
-export function assertService(record: LedgerRecord | null, service: string): void {
+export function assertService(
+  record: LedgerRecord | null,
+  service: string,
+  operation: OperationName = 'verify',
+): void {
   if (record === null || record.service === service) return;
   throw new ConfigurationError(
     'The journal has this order or key of another base URL or mode (test or live) than this client. Nothing was read, sent ' +
       'or changed. Use the client that made it.',
+    { operation },
   );
 }
 
@@ -127,14 +131,17 @@ export async function decide(
   known: Found | undefined,
 ): Promise<Decided> {
   const { name, owner, ask } = facts;
+  if (signal?.aborted) throw signal.reason;
   const requestedAt = readClocks();
   let isClaiming = false;
   const deciding = records.change(
     name,
     (before, now) => {
-      assertService(before, owner.service);
-      const began = now - (performance.now() - since.monotonic);
-      const pressed = press(before, owner, { ask, lease: records.lease, since: began, now, startAnother });
+      assertService(before, owner.service, ask.operation);
+      const { lead } = records;
+      const began = now + lead - (performance.now() - since.monotonic);
+      const lease = records.lease + lead;
+      const pressed = press(before, owner, { ask, lease, since: began, now, startAnother });
       isClaiming ||= pressed.decision.do === 'send';
       return pressed;
     },
@@ -160,9 +167,10 @@ export async function decide(
 
 /** Records that nothing was sent under a claim, nor will be. A crash before that leaves it unresolved, although there is no charge. */
 async function release(records: Records, { name, owner, ask }: AttemptFacts): Promise<void> {
-  const releasing = records.change(name, (before, now) => {
-    const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
-    return { record };
-  });
-  await releasing.catch(() => {});
+  const write = () =>
+    records.change(name, (before, now) => {
+      const { record } = complete(before, owner, ask, { is: 'none', why: 'not_sent' }, now);
+      return { record };
+    });
+  await keepTrying(write).catch(() => {});
 }

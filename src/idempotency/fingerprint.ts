@@ -5,15 +5,6 @@ import type { RecordName } from '../journal/names.ts';
 import type { Mode } from '../options.ts';
 import { isRecord } from '../untrusted.ts';
 
-/** What is read of a request that creates a transaction. */
-export interface CreateRequest {
-  readonly amount: number;
-  readonly currency?: string | undefined;
-  readonly customer_email: string;
-  readonly phone?: string | undefined;
-  readonly network?: string | undefined;
-}
-
 /** @throws {ConfigurationError} if the key is not text, or text that a database could not keep. */
 export function validateIdempotencyKey(key: unknown, operation: OperationName): void {
   if (typeof key === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(key)) return;

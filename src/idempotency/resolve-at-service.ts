@@ -3,10 +3,10 @@ import type { Transaction } from '../api/transaction.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { NotFoundError, TransactionMismatchError } from '../errors.ts';
 import { waitForJournal } from '../journal/call-store.ts';
+import type { JournalCore } from '../journal/core.ts';
 import type { JournalEntry } from '../journal/journal.ts';
-import type { Records } from '../journal/records.ts';
 import { type Resolution, type ResolutionNote, validateResolution } from '../journal/resolution.ts';
-import { type AskedService, resolveKey } from '../journal/resolve.ts';
+import type { AskedService } from '../journal/resolve.ts';
 import { runAsRead } from '../normalize-options.ts';
 import { toChecked, toFailedCheck } from './check.ts';
 import { assertService, resolveOrigin } from './claim.ts';
@@ -26,7 +26,7 @@ interface ResolveCall {
  */
 export async function resolveAtService(
   access: ClientAccess,
-  records: Records,
+  journal: JournalCore,
   call: ResolveCall,
   verify: (reference: string, expect: Expectation) => Promise<Transaction>,
 ): Promise<JournalEntry> {
@@ -45,9 +45,9 @@ export async function resolveAtService(
       }
     },
   };
-  const resolve = () => resolveKey(records, idempotencyKey, resolution, note, asked);
-  const entry = await waitForJournal(resolve, { end: signal });
-  reportResolved(access, entry, by);
+  const resolve = () => journal.resolve(idempotencyKey, resolution, note, asked);
+  const { entry, isNew } = await waitForJournal(resolve, { end: signal });
+  if (isNew) reportResolved(access, entry, by);
   return entry;
 }
 

@@ -10,6 +10,7 @@ import {
 } from '../errors.ts';
 import type { JournalEvent } from '../events.ts';
 import { Attempt, type AttemptFacts, type RequestOutcome } from '../journal/attempt.ts';
+import { JOURNAL_TIMEOUT } from '../journal/call-store.ts';
 import type { Records } from '../journal/records.ts';
 import type { LedgerRecord, RecordedError } from '../ledger/record.ts';
 import { detectMode } from '../normalize-options.ts';
@@ -107,6 +108,9 @@ export async function sendClaimed<Input, Request extends CreateRequest, Result e
 /** How long the journal is waited for after the caller's abort, if nothing was sent, in milliseconds. */
 const ABORT_GRACE = 1_000;
 
+/** After this time, an outcome that is not recorded yet is reported, in milliseconds: the process might not live until it is. */
+const REPORT_AFTER = 5_000;
+
 /** Waits for the record of an outcome, but not for a journal that takes nothing: that goes on, and `close` waits for it. */
 async function recordOutcome(
   access: ClientAccess,
@@ -117,27 +121,23 @@ async function recordOutcome(
 ): Promise<{ record: LedgerRecord | null; isRecorded: boolean }> {
   const emit = createEmit(access, context);
   const { reference } = outcome.is === 'made' ? outcome.result : { reference: undefined, ...outcome };
-  const notRecorded = () => ({ record: attempt.expect(outcome), isRecorded: false });
-  return await new Promise((resolve) => {
-    const onLate = () => {
-      emit('not_recorded', reference);
-      resolve(notRecorded());
-    };
-    const recording = access.calls
-      .track(() => attempt.record(outcome, onLate), context.operation, context.redactedKey)
-      .then(
-        (record) => resolve({ record, isRecorded: true }),
-        () => onLate(),
-      );
-    if (outcome.is !== 'none' || !signal) return;
-    const waitAfterAbort = async () => {
-      await withDeadline(ABORT_GRACE, undefined, () => recording).catch(() => {});
-      resolve(notRecorded());
-    };
-    withDeadline(2 ** 31 - 1, signal, () => recording).catch((error: unknown) => {
-      if (error instanceof CallerAborted) void waitAfterAbort();
-    });
-  });
+  const recording = access.calls.track(
+    async () => ({ record: await attempt.record(outcome), isRecorded: true }),
+    context.operation,
+    attempt.facts.name.id,
+  );
+  const waitFor = (timeout: number, end?: AbortSignal) => withDeadline(timeout, end, () => recording);
+  waitFor(REPORT_AFTER).catch(() => emit('not_recorded', reference));
+  try {
+    return await waitFor(JOURNAL_TIMEOUT, outcome.is === 'none' ? signal : undefined).catch(
+      (error: unknown) => {
+        if (error instanceof CallerAborted) return waitFor(ABORT_GRACE);
+        throw error;
+      },
+    );
+  } catch {
+    return { record: attempt.expect(outcome), isRecorded: false };
+  }
 }
 
 /** Only a proof that no charge exists lets the payment be charged again. */

@@ -11,6 +11,7 @@ const OPTIONS = {
   reference: { type: 'string', of: ['resolve'] },
   'checkout-url': { type: 'string', of: ['resolve'] },
   'not-charged': { type: 'boolean', of: ['resolve'] },
+  accepted: { type: 'boolean', of: ['resolve'] },
   closed: { type: 'boolean', of: ['resolve'] },
   by: { type: 'string', of: ['resolve'] },
   reason: { type: 'string', of: ['resolve'] },
@@ -56,36 +57,41 @@ export function takeKey({ command, keys }: Arguments): string {
 }
 
 export function refuseKeys({ command, keys }: Arguments): void {
-  if (keys.length > 0) throw usageError(`${command} takes no key. To see one key, use show.`);
+  if (keys.length > 0) throw usageError(`${command} takes no key. To see one, use show.`);
 }
 
 export function usageError(message: string): CommandError {
   return new CommandError(message, `${describeCommand('--help')} shows what it takes.`);
 }
 
-export const HELP = `payment-journal: find the payments whose result is not known, and resolve them.
+export const HELP = `payment-journal: find the payments that need a person, and resolve them.
 
 Commands
-  list                    list the unresolved keys, oldest first
-    --state <state>       unknown (unresolved, the default), begun, completed,
-                          not_sent, rejected, not_charged, closed or all
-    --limit <number>      how many keys to list at most (default: all)
-  show KEY                show what is recorded of a key, and what to do next
-  resolve KEY             record what you found out about a key
+  list                    list the payments that need a person, oldest first
+    --state <state>       those in a state instead: unknown (unresolved), begun,
+                          completed, not_sent, rejected, not_charged, closed
+                          or all
+    --limit <number>      how many to list at most (default: all)
+  show KEY-OR-ORDER       show what is recorded of a payment, or of those of an
+                          order, and what to do next
+  resolve KEY             record what you found out about a payment. The first
+                          payment of the order 17 has the key 17/1
     --reference <TXN-…>   the charge exists. The service is asked first: it must
-                          have it, with the amount and currency of the key
-    --checkout-url <url>  its checkout page, for a key of initialize
+                          have it. For an order, it is added to its payments
+    --checkout-url <url>  its checkout page, if the customer is still to be sent
+                          there
     --not-charged         no charge exists. The key can then charge again.
                           You type the amount to confirm it
-    --closed              the payment is dealt with outside: paid back, or
-                          accepted. The key is never charged again
-    --by <who>            who resolves the key. It is kept for ever
+    --accepted            you take a payment of another price as it is: it pays
+    --closed              the payment is dealt with outside: paid back. The key
+                          is never charged again
+    --by <who>            who resolves it. It is kept for ever
     --reason <why>        what you found out. It is kept for ever
-  count                   count the keys in each state
+  count                   count the orders and keys, and what needs a person
   prune                   delete old records that have nothing left to do. Their
                           keys then count as new. You type the date to confirm
     --before <date>       those that were created before this day, in UTC
-    --unfollowed          completed payments too that no follow-up has ended
+    --unfollowed          those too that no follow-up has ended
 
 Options
   --config <file>         a module that exports payments and journal
@@ -95,8 +101,8 @@ Options
   --help, --version       show this text, or the version
 
 Exit codes
-  0  done: list and count found no unresolved key
-  3  list or count found an unresolved key
+  0  done: list and count found nothing that needs a person
+  3  list or count found what needs a person
   1  an error: arguments, config, journal or service. If the message says
      nothing else, nothing was changed
 

@@ -2,28 +2,25 @@ import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CLIENT_ACCESS } from '../client-access.ts';
-import { getRecords } from '../journal/create-journal.ts';
+import { getRecords } from '../journal/core.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
-import type { ResolutionNote } from '../journal/resolution.ts';
+import type { Resolution, ResolutionNote } from '../journal/resolution.ts';
 import { isObject, orUndefined } from '../untrusted.ts';
 import { CommandError, describeForeignError, limitTime } from './errors.ts';
 import type { OutputRedaction } from './redact-output.ts';
 import type { Screen } from './screen.ts';
 
-/** What a person found out about a key. */
-export type FoundOut = { reference: string; checkout_url: string | undefined } | 'not_charged' | 'closed';
-
 /** What the module of a merchant exports. */
 export interface Config {
   readonly payments: {
-    resolve(key: string, foundOut: FoundOut, note: ResolutionNote): Promise<JournalEntry>;
+    resolve(key: string, resolution: Resolution, note: ResolutionNote): Promise<JournalEntry>;
   };
   readonly journal: Journal;
   /** Ends the connections of the module, if it exports such a function. */
   close(): Promise<void>;
 }
 
-/** Runs a command whose arguments are right. Returns whether it found an unresolved key. */
+/** Runs a command whose arguments are right. Returns whether it found what needs a person. */
 export type Run = (config: Config, screen: Screen) => Promise<boolean>;
 
 const NAMES = ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts'].map((extension) => `payments.${extension}`);
@@ -113,7 +110,7 @@ function readExports(loaded: unknown, name: string): Config {
     );
   if (!isJournal(journal))
     throw new CommandError(`The journal that ${name} exports is no journal of this package.`, EXPORT_IT);
-  if (readStore(readProperty(access, 'journal')) !== readStore(journal)) {
+  if (readStore(readProperty(readProperty(access, 'client'), 'journal')) !== readStore(journal)) {
     throw new CommandError(
       `The journal that ${name} exports is not the one that its payments use.`,
       'Give the client this journal, new PaymentsClient({ journal }), and export both.',

@@ -80,8 +80,6 @@ function advise(
   if (!canChange || message.includes('Nothing was changed')) return undefined;
   if (nextStep === 'check')
     return 'The service could not be asked, and nothing was changed. Run the command again later.';
-  if (code === 'not_found')
-    return 'Nothing was changed. Compare the reference with the records of the service.';
   if (code === 'transaction_mismatch')
     return 'Nothing was changed. The reference is of another payment than the key.';
   if (code === 'authentication_error' || code === 'permission_denied')

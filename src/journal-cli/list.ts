@@ -1,29 +1,32 @@
 import { JournalError } from '../errors.ts';
-import type { Journal, JournalEntry, JournalState } from '../journal/journal.ts';
+import type { AttentionItem, Journal, JournalEntry, JournalState } from '../journal/journal.ts';
 import { type Arguments, refuseKeys, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
-import { COUNT_TIMEOUT, MEANINGS, NO_KEYS } from './count.ts';
+import { COUNT_TIMEOUT, IS_EMPTY, NOTHING_NEEDED } from './count.ts';
 import { describeCommand, describeError, limitJournal } from './errors.ts';
 import type { Screen } from './screen.ts';
 import { formatAge, toJsonLine } from './text.ts';
+import { STATES } from './words.ts';
 
-/** Lists keys. A record that cannot be read might be a charge, so it counts as unresolved. */
+/** What needs a person, or a payment in the state that was asked for. */
+type Listed = AttentionItem | JournalEntry;
+
+/** Lists what needs a person, or the payments in a state. A record that cannot be read might be a charge, so it needs one. */
 export function prepareList(args: Arguments): Run {
   refuseKeys(args);
-  const { config, json } = args.options;
-  const state = parseState(args.options.state);
+  const { config, json, state } = args.options;
+  const list = prepareQuery(state);
   const limit = parseLimit(args.options.limit);
   return async ({ journal }, screen) => {
     const { out, err, redact } = screen;
     const format = json
-      ? (entry: JournalEntry) => [toJsonLine(entry, redact.recorded)]
+      ? (item: Listed) => [toJsonLine(item, redact.recorded)]
       : createFormat(state === undefined, screen);
     try {
-      const found = await printEntries(journal, { state, limit }, (entry) => out.print(...format(entry)));
-      const { hasUnresolved, lines } = await describeEnd(journal, found, state ?? 'all', config);
-      const more = found.hasMore ? [`There are more keys than --limit ${limit}.`] : [];
-      if (!json) await out.print(...lines, ...more);
-      return hasUnresolved;
+      const found = await printItems(list(journal, limit + 1), limit, (item) => out.print(...format(item)));
+      if (!json) await out.print(...(await describeEnd(journal, found, state, config)));
+      if (!json && found.hasMore) await out.print(`There are more than --limit ${limit}.`);
+      return found.needed > 0;
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       await err.print(...describeError(error, redact), UPGRADE);
@@ -32,53 +35,16 @@ export function prepareList(args: Arguments): Run {
   };
 }
 
-interface Found {
-  readonly listed: number;
-  readonly unresolved: number;
-  /** Whether there are more keys than the limit. */
-  readonly hasMore: boolean;
+/** One more than is shown tells whether there are more. */
+function prepareQuery(given: string | undefined) {
+  if (given === undefined) return (journal: Journal, limit: number) => journal.listAttention({ limit });
+  const state = given === 'all' ? undefined : given;
+  if (state !== undefined && !isState(state))
+    throw usageError(`--state takes ${Object.keys(STATES).join(', ')} or all, not "${given}".`);
+  return (journal: Journal, limit: number) => journal.list({ state, limit });
 }
 
-/** Prints entries until nothing reads them any more. */
-async function printEntries(
-  journal: Journal,
-  { state, limit }: { state: JournalState | undefined; limit: number },
-  print: (entry: JournalEntry) => Promise<boolean>,
-): Promise<Found> {
-  // One more than is shown tells whether there are more.
-  const entries = journal.list({ state, limit: limit + 1 });
-  let listed = 0;
-  let unresolved = 0;
-  try {
-    for (;;) {
-      const { value } = await limitJournal(() => entries.next());
-      const hasMore = value !== undefined && listed === limit;
-      if (!value || hasMore) return { listed, unresolved, hasMore };
-      listed += 1;
-      if (value.state === 'unknown') unresolved += 1;
-      if (!(await print(value))) return { listed, unresolved, hasMore };
-    }
-  } finally {
-    // It is not awaited: a database that hangs would keep it.
-    entries.return().catch(() => {});
-  }
-}
-
-/** What to do about records that this version cannot read. */
-const UPGRADE =
-  'A newer version of the package might have written them: install it. Until then they count as unresolved.';
-
-function isUnreadable(error: unknown): error is JournalError {
-  return error instanceof JournalError && error.outcome === 'unknown' && !error.retryable;
-}
-
-function parseState(given = 'unknown'): JournalState | undefined {
-  if (given === 'all') return undefined;
-  if (isState(given)) return given;
-  throw usageError(`--state takes ${Object.keys(MEANINGS).join(', ')} or all, not "${given}".`);
-}
-
-const isState = (name: string): name is JournalState => Object.hasOwn(MEANINGS, name);
+const isState = (name: string): name is JournalState => Object.hasOwn(STATES, name);
 
 function parseLimit(limit: string | undefined): number {
   if (limit === undefined) return Number.POSITIVE_INFINITY;
@@ -86,54 +52,86 @@ function parseLimit(limit: string | undefined): number {
   throw usageError(`--limit takes a whole number from 1 on, not "${limit}".`);
 }
 
-/** Returns what formats an entry as a line, with a head before the first one. The key is last and whole, to be copied. */
-function createFormat(hasState: boolean, { out, show }: Screen) {
-  const format = ({ started, amount, state, reference, key }: Readonly<Record<string, string>>) => {
-    const states = hasState ? [state?.padEnd(11)] : [];
-    return [started?.padEnd(10), amount?.padStart(14), ...states, reference?.padEnd(16), key].join('  ');
-  };
-  const titles = { started: 'STARTED', amount: 'AMOUNT', state: 'STATE', reference: 'REFERENCE', key: 'KEY' };
-  let head = [out.style('dim', format(titles))];
-  return ({ createdAt, amount, currency, state, reference = '-', key }: JournalEntry): string[] => {
-    const cells = { amount: show(`${amount} ${currency}`), state: show(state), reference: show(reference) };
-    const lines = [...head, format({ started: formatAge(createdAt), ...cells, key: show(key) })];
+interface Found {
+  readonly listed: number;
+  /** How many of them need a person. */
+  readonly needed: number;
+  /** Whether there are more than the limit. */
+  readonly hasMore: boolean;
+}
+
+/** Prints items until nothing reads them any more. */
+async function printItems(
+  items: AsyncGenerator<Listed, void, void>,
+  limit: number,
+  print: (item: Listed) => Promise<boolean>,
+): Promise<Found> {
+  let listed = 0;
+  let needed = 0;
+  try {
+    for (;;) {
+      const { value } = await limitJournal(() => items.next());
+      const hasMore = value !== undefined && listed === limit;
+      if (!value || hasMore) return { listed, needed, hasMore };
+      listed += 1;
+      if ('reason' in value || value.attention !== undefined) needed += 1;
+      if (!(await print(value))) return { listed, needed, hasMore };
+    }
+  } finally {
+    // It is not awaited: a database that hangs would keep it.
+    items.return().catch(() => {});
+  }
+}
+
+/** What to do about records that this version cannot read. */
+const UPGRADE =
+  'A newer version of the package might have written them: install it. Until then they need a person.';
+
+function isUnreadable(error: unknown): error is JournalError {
+  return error instanceof JournalError && error.outcome === 'unknown' && !error.retryable;
+}
+
+type Cells = Readonly<Record<'time' | 'amount' | 'word' | 'reference' | 'key', string>>;
+
+/** Returns what formats an item as a line, with a head before the first one. The key is last and whole, to be copied. */
+function createFormat(isAttention: boolean, { out, show }: Screen) {
+  const format = ({ time, amount, word, reference, key }: Cells) =>
+    [time.padEnd(10), amount.padStart(14), word.padEnd(16), reference.padEnd(16), key].join('  ');
+  const [time, word] = isAttention ? ['SINCE', 'REASON'] : ['STARTED', 'STATE'];
+  let head = [out.style('dim', format({ time, amount: 'AMOUNT', word, reference: 'REFERENCE', key: 'KEY' }))];
+  return (item: Listed): string[] => {
+    const [at, word] = 'reason' in item ? [item.since, item.reason] : [item.createdAt, item.state];
+    const { amount, currency, reference = '-', key } = item;
+    const line = format({
+      time: formatAge(at),
+      amount: show(`${amount} ${currency}`),
+      word: show(word),
+      reference: show(reference),
+      key: show(key),
+    });
+    const lines = [...head, line];
     head = [];
     return lines;
   };
 }
 
-interface End {
-  readonly hasUnresolved: boolean;
-  readonly lines: readonly string[];
-}
-
 async function describeEnd(
   journal: Journal,
-  { listed, unresolved, hasMore }: Found,
-  state: string,
+  { listed, needed }: Found,
+  state: string | undefined,
   config: string | undefined,
-): Promise<End> {
-  if (unresolved === 0 && !hasMore && (state === 'unknown' || state === 'all')) {
-    // A record of a newer version can be in a state that this version does not know, so that no list has it.
-    const counts = await limitJournal(() => journal.count(), COUNT_TIMEOUT);
-    if (counts.unknown > 0)
-      return {
-        hasUnresolved: true,
-        lines: [`Unresolved keys that cannot be listed: ${counts.unknown}.`, UPGRADE],
-      };
-    if (Object.values(counts).every((count) => count === 0))
-      return { hasUnresolved: false, lines: [NO_KEYS] };
+): Promise<string[]> {
+  if (listed === 0) {
+    const { records } = await limitJournal(() => journal.count(), COUNT_TIMEOUT);
+    if (records === 0) return [IS_EMPTY];
+    return [state === undefined ? NOTHING_NEEDED : `No payments in the state ${state}.`];
   }
-  const hasUnresolved = unresolved > 0;
-  if (listed === 0)
-    return {
-      hasUnresolved,
-      lines: [state === 'unknown' ? 'No unresolved keys.' : `No keys in the state ${state}.`],
-    };
-  const keys = listed === 1 ? 'key' : 'keys';
-  const isEach = unresolved === listed;
-  const end = isEach
-    ? `${listed} unresolved ${keys}. What to do: ${describeCommand('show KEY', config)}`
-    : `${listed} ${keys}, ${hasUnresolved ? unresolved : 'none'} unresolved.`;
-  return { hasUnresolved, lines: ['', end] };
+  const payments = listed === 1 ? '1 payment' : `${listed} payments`;
+  if (state !== undefined)
+    return [
+      '',
+      `${payments}, ${needed === 0 ? 'none' : needed} of which ${needed === 1 ? 'needs' : 'need'} a person.`,
+    ];
+  const need = listed === 1 ? 'needs' : 'need';
+  return ['', `${payments} ${need} a person. What to do: ${describeCommand('show KEY', config)}`];
 }

@@ -1,11 +1,13 @@
 import { isSameAmount } from '../api/money.ts';
 import type { JournalEntry } from '../journal/journal.ts';
+import type { Resolution } from '../journal/resolution.ts';
 import { type Arguments, takeKey, usageError } from './arguments.ts';
-import type { FoundOut, Run } from './config.ts';
+import type { Run } from './config.ts';
 import { CommandError, describeCommand, limitTime } from './errors.ts';
 import type { Screen } from './screen.ts';
-import { AFTER_NOT_CHARGED, formatFacts, readEntry } from './show.ts';
+import { AFTER_NOT_CHARGED, formatFacts, type NamedEntries, readEntries } from './show.ts';
 import { toJsonLine } from './text.ts';
+import { REASONS } from './words.ts';
 
 /** How long a resolution can take, in milliseconds: it reads and writes the journal, and asks the service with retries. */
 const RESOLVE_TIMEOUT = 3 * 60_000;
@@ -26,15 +28,15 @@ export function prepareResolve(args: Arguments): Run {
         `Read the entry with ${describeCommand('show')}, then add --yes.`,
       );
     }
-    const seen = await readEntry(journal, key);
-    if (mustAsk) await confirmNotCharged(seen, screen);
+    const seen = pickPayment(await readEntries(journal, key), resolution);
+    if (mustAsk && seen) await confirmNotCharged(seen, screen);
     // What another person resolved meanwhile is not overruled by a decision that was made before.
-    const note = { by, reason, resolutionsSeen: seen.resolutions.length };
+    const note = { by, reason, resolutionsSeen: seen?.resolutions.length };
     const entry = await limitTime('The resolution', () => payments.resolve(key, resolution, note), {
       timeout: RESOLVE_TIMEOUT,
       advice: `It might have been recorded. Run ${describeCommand('show')} with this key.`,
     });
-    const isNew = entry.resolutions.length > seen.resolutions.length;
+    const isNew = entry.resolutions.length > (seen?.resolutions.length ?? 0);
     await out.print(
       ...(json ? [toJsonLine(entry, redact.recorded)] : describeResolved(entry, isNew, screen)),
     );
@@ -42,13 +44,31 @@ export function prepareResolve(args: Arguments): Run {
   };
 }
 
-function parseResolution({ options }: Arguments): FoundOut {
-  const { reference, 'checkout-url': checkout_url, 'not-charged': isNotCharged, closed, yes } = options;
-  if ([reference !== undefined, isNotCharged, closed].filter(Boolean).length !== 1)
-    throw usageError('resolve needs one of the three: --reference TXN-…, --not-charged or --closed.');
+/** @returns `undefined` for an order that a transaction is added to. @throws {CommandError} if it is an order otherwise. */
+function pickPayment({ entries, isOrder }: NamedEntries, resolution: Resolution): JournalEntry | undefined {
+  const [entry] = entries;
+  if (!isOrder) return entry;
+  if (typeof resolution !== 'string') return undefined;
+  throw new CommandError(
+    `This is an order: resolve one of its payments, such as ${entry?.key}. Nothing was changed.`,
+  );
+}
+
+function parseResolution({ options }: Arguments): Resolution {
+  const {
+    reference,
+    'checkout-url': checkout_url,
+    'not-charged': isNotCharged,
+    accepted,
+    closed,
+    yes,
+  } = options;
+  if ([reference !== undefined, isNotCharged, accepted, closed].filter(Boolean).length !== 1)
+    throw usageError('resolve needs one of these: --reference TXN-…, --not-charged, --accepted or --closed.');
   if (yes && !isNotCharged) throw usageError('--yes confirms --not-charged. Nothing else needs it.');
   if (reference !== undefined) return { reference, checkout_url };
   if (checkout_url !== undefined) throw usageError('--checkout-url belongs to --reference.');
+  if (accepted) return 'accepted';
   return isNotCharged ? 'not_charged' : 'closed';
 }
 
@@ -71,15 +91,18 @@ async function confirmNotCharged(entry: JournalEntry, screen: Screen): Promise<v
 }
 
 function describeResolved(entry: JournalEntry, isNew: boolean, { show, out }: Screen): string[] {
-  const { key, reference = '', amount, currency } = entry;
+  const { key, reference = '', amount, currency, resolutions, attention } = entry;
   const state: string = entry.state;
   if (!isNew) return [`${show(key)} is resolved so already. Nothing was changed.`];
   const done = `${out.style('green', 'Resolved:')} ${show(key)}`;
   if (state === 'not_charged')
     return [`${done} was not charged. Open its order again in your shop.`, AFTER_NOT_CHARGED];
   if (state === 'closed') return [`${done} is closed. It is never charged again, and not followed up.`];
-  return [
-    `${done} is ${show(`${reference}, ${amount} ${currency}`)}.`,
-    'To learn whether it is paid, verify the reference, or let a follow-up do it.',
-  ];
+  if (resolutions.at(-1)?.resolution === 'accepted')
+    return [
+      `${done} is accepted as it is: ${show(`${reference}, ${amount} ${currency}`)}. It counts as paid.`,
+    ];
+  const found = `${done} is ${show(`${reference}, ${amount} ${currency}`)}.`;
+  if (attention) return [found, `It still needs a person: ${REASONS[attention]}.`];
+  return [found, 'To learn whether it is paid, verify the reference, or let a follow-up do it.'];
 }

@@ -22,7 +22,7 @@ const NAMES = Object.keys(COMMANDS);
 /** The exit codes, by which a cron job tells what to do. */
 const DONE = 0;
 const FAILED = 1;
-const HAS_UNRESOLVED = 3;
+const NEEDS_PERSON = 3;
 
 /** How long the config can take to close its connections, in milliseconds. The process ends in any case. */
 const CLOSE_TIMEOUT = 5_000;
@@ -40,7 +40,7 @@ export async function runJournalCommand(args: readonly string[], terminal: Termi
     const run = prepare(given);
     const config = await loadConfig(options.config, terminal.folder, screen.redact);
     try {
-      return (await run(config, screen)) ? HAS_UNRESOLVED : DONE;
+      return (await run(config, screen)) ? NEEDS_PERSON : DONE;
     } catch (error) {
       await printError(error, screen, command === 'resolve');
       return FAILED;

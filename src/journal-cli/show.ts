@@ -1,41 +1,60 @@
 import wrapAnsi from 'wrap-ansi';
-import type { Journal, JournalEntry } from '../journal/journal.ts';
+import type { AttentionItem, Journal, JournalEntry } from '../journal/journal.ts';
 import { type Arguments, takeKey } from './arguments.ts';
 import type { Run } from './config.ts';
-import { MEANINGS } from './count.ts';
 import { CommandError, describeCommand, limitJournal } from './errors.ts';
 import type { Output, Screen } from './screen.ts';
 import { formatAge, formatTime, quoteForShell, toJsonLine } from './text.ts';
+import { REASONS, STATES } from './words.ts';
 
 /** Prose is as wide as this, also in a wider terminal. */
 const WIDTH = 80;
 
-/** Shows everything that is recorded of a key, and what to do next. Keys and references are whole. */
+/** Shows everything that is recorded of a payment, or of each of an order, and what to do next. Keys and references are whole. */
 export function prepareShow(args: Arguments): Run {
   const key = takeKey(args);
   const { config, json } = args.options;
   return async ({ journal }, screen) => {
     const { out, redact } = screen;
-    const entry = await readEntry(journal, key);
-    if (json) await out.print(toJsonLine(entry, redact.recorded));
-    else
+    const { entries } = await readEntries(journal, key);
+    for (const [at, entry] of entries.entries()) {
+      if (json) {
+        await out.print(toJsonLine(entry, redact.recorded));
+        continue;
+      }
       await out.print(
+        ...(at > 0 ? [''] : []),
         ...formatFacts(entry, screen, out),
         ...formatHistory(entry, screen),
         '',
         out.style('bold', 'What to do next'),
         ...describeNextSteps(entry, screen, config),
       );
+    }
     return false;
   };
 }
 
-/** @throws {CommandError} if the journal has no record of the key. */
-export async function readEntry(journal: Journal, key: string): Promise<JournalEntry> {
-  const entry = await limitJournal(() => journal.read(key));
-  if (entry) return entry;
+/** What has a name: one payment, or those of an order. There is at least one. */
+export interface NamedEntries {
+  readonly entries: readonly JournalEntry[];
+  readonly isOrder: boolean;
+}
+
+/** @throws {CommandError} if the journal has no record of this name. */
+export async function readEntries(journal: Journal, name: string): Promise<NamedEntries> {
+  const entry = await limitJournal(() => journal.read(name));
+  if (entry) return { entries: [entry], isOrder: false };
+  const order = name.startsWith('order ') ? name : `order ${name}`;
+  const entries: JournalEntry[] = [];
+  for (;;) {
+    const payment = await limitJournal(() => journal.read(`${order}/${entries.length + 1}`));
+    if (!payment) break;
+    entries.push(payment);
+  }
+  if (entries.length > 0) return { entries, isOrder: true };
   throw new CommandError(
-    `The journal has no record of the key "${key}".`,
+    `The journal has no record of the key or order "${name}".`,
     `A key is exact, also upper and lower case. ${describeCommand('list --state all')} shows the keys.`,
   );
 }
@@ -43,27 +62,32 @@ export async function readEntry(journal: Journal, key: string): Promise<JournalE
 /** Returns what is recorded of a key, but for its history, as lines for one of the outputs. */
 export function formatFacts(entry: JournalEntry, { show }: Screen, { style }: Output): string[] {
   const { key, state, operation, amount, currency, network, createdAt, updatedAt, attempts } = entry;
-  const { requestIds, reference = 'none recorded', service } = entry;
-  const stateText = show(`${state} (${MEANINGS[state]})`);
+  const { requestIds, reference = 'none recorded', service, status, attention } = entry;
+  const stateText = show(`${state} (${STATES[state]})`);
   const facts: [label: string, values: readonly string[]][] = [
     ['Key', [style('bold', show(key))]],
-    ['State', [state === 'unknown' ? style('yellow', stateText) : stateText]],
+    ['Attention', attention ? [style('yellow', show(`${attention} (${REASONS[attention]})`))] : []],
+    ['State', [stateText]],
+    ['Status', status === undefined ? [] : [show(status)]],
     ['Amount', [show(`${amount} ${currency}`)]],
     ['Operation', [operation]],
     ['Network', network === undefined ? [] : [show(network)]],
     ['Reference', [show(reference)]],
-    ['Started', [formatMoment(createdAt)]],
-    ['Last change', [formatMoment(updatedAt)]],
+    ['Started', formatMoments(createdAt)],
+    ['Last change', formatMoments(updatedAt)],
     ['Attempts', [String(attempts)]],
     ['Request ids', requestIds.length === 0 ? ['none recorded'] : requestIds.map(show)],
     ['Error', describeRecordedError(entry).map(show)],
-    ['Follow-up', describeFollowUp(entry).map(show)],
+    ['Last check', formatMoments(entry.checkedAt)],
+    ['Next check', formatMoments(entry.nextCheckAt)],
     ['Service', [show(service)]],
   ];
   return facts.flatMap(([label, values]) =>
     values.map((value, at) => `${style('dim', (at === 0 ? label : '').padEnd(13))}${value}`),
   );
 }
+
+const formatMoments = (time: number | undefined) => (time === undefined ? [] : [formatMoment(time)]);
 
 function formatMoment(time: number): string {
   return `${formatTime(time)} (${formatAge(time)})`;
@@ -73,14 +97,6 @@ function describeRecordedError({ state, error }: JournalEntry): string[] {
   if (error)
     return [`${error.code}, ${error.status === null ? 'no HTTP status' : `HTTP status ${error.status}`}`];
   return state === 'unknown' ? ['none recorded: its process might have ended before it had a response'] : [];
-}
-
-/** Every field has a line, also one of a later version. */
-function describeFollowUp({ followUp }: JournalEntry): string[] {
-  return Object.entries(followUp ?? {}).map(([name, value]) => {
-    const isTime = typeof value === 'number' && /(?:At|Since)$/.test(name);
-    return `${name}: ${isTime ? formatMoment(value) : JSON.stringify(value)}`;
-  });
 }
 
 function formatHistory({ resolutions }: JournalEntry, { show, out }: Screen): string[] {
@@ -97,40 +113,73 @@ function formatHistory({ resolutions }: JournalEntry, { show, out }: Screen): st
 /** No follow-up reports what a person resolved as not charged. */
 export const AFTER_NOT_CHARGED = 'Nothing tells the shop of it. The next call under the key can charge.';
 
-/** What can be wrong with a payment that the service knows. Closing its key is the only end. */
-const CLOSED_BY_PERSON = ['mismatch', 'gone', 'price_changed', 'paid_twice'];
-
-/** Returns what an operator does about a key now, with the commands filled in. */
+/** Returns what an operator does about a payment now, with the commands filled in. */
 function describeNextSteps(entry: JournalEntry, screen: Screen, config: string | undefined): string[] {
-  const { reference = '', resolutions, followUp } = entry;
-  const state: string = entry.state;
+  const { reference = '', resolutions, state, attention } = entry;
   const again = resolutions.length === 0 ? '' : ' If a resolution was wrong, resolve the key again.';
   const say = (text: string) => [wrap(text, 2)];
-  if (state === 'unknown') return describeUnresolved(entry, screen, config);
-  if (state === 'begun')
-    return say('Wait. A process holds the claim of the key now. Show the key again in a minute.');
-  if (state === 'closed')
-    return say(
-      `Nothing. The key is never charged again. A reference that is found after all can replace it.`,
-    );
-  if (state === 'not_charged')
-    return say(`Open the order of this key again in your shop. ${AFTER_NOT_CHARGED}${again}`);
-  if (state !== 'completed') return say(`Nothing. The next call under the key can charge.${again}`);
-  const reasons = followUp?.reported.filter((reason) => CLOSED_BY_PERSON.includes(reason)) ?? [];
-  if (reasons.length === 0)
-    return say(`Nothing. The same key again returns ${screen.show(reference)} and sends nothing.${again}`);
+  if (attention) return describeAttention(entry, attention, screen, config);
+  switch (state) {
+    case 'unknown':
+      return describeUnresolved(entry, screen, config);
+    case 'begun':
+      return say('Wait. A process holds the claim of the key now. Show the key again in a minute.');
+    case 'closed':
+      return say(
+        'Nothing. The key is never charged again. A reference that is found after all can replace it.',
+      );
+    case 'not_charged':
+      return say(`Open the order of this key again in your shop. ${AFTER_NOT_CHARGED}${again}`);
+    case 'completed':
+      return say(`Nothing. The same key again returns ${screen.show(reference)} and sends nothing.${again}`);
+    default:
+      return say(`Nothing. The next call under the key can charge.${again}`);
+  }
+}
+
+/** What an operator does at the service about each reason. */
+const AT_SERVICE: Readonly<
+  Record<Exclude<AttentionItem['reason'], 'unresolved' | 'shared_reference'>, string>
+> = {
+  paid_twice: 'Another payment pays the order. Pay this one back at the service.',
+  price_changed:
+    'The customer paid an earlier price. Decide whether you take it, or pay it back at the service.',
+  mismatch:
+    'Compare its amount at the service. Decide whether you take it once it is paid, or pay it back there.',
+  gone: 'Ask the service what became of it.',
+  unreadable: 'Read which error the checks get, and ask the service what became of it.',
+  overdue: 'Ask the service what became of it. Is a sweep running?',
+};
+
+function describeAttention(
+  entry: JournalEntry,
+  reason: AttentionItem['reason'],
+  screen: Screen,
+  config: string | undefined,
+): string[] {
+  if (reason === 'unresolved' || reason === 'shared_reference')
+    return describeUnresolved(entry, screen, config);
+  const { reference = '' } = entry;
+  const canAccept = reason === 'price_changed' || reason === 'mismatch';
+  const accepting = canAccept
+    ? [
+        ...step(2, 'If you take it as it is, accept it. It counts as paid:'),
+        ...formatCommand(entry, ['--accepted'], screen, config),
+      ]
+    : [];
   return [
+    ...step(1, `${screen.show(reference)}: ${REASONS[reason]}. ${AT_SERVICE[reason]}`),
+    ...accepting,
     ...step(
-      1,
-      `Reported: ${screen.show(reasons.join(', '))}. Deal with ${screen.show(reference)} at the service: pay it back, or accept it.`,
+      canAccept ? 3 : 2,
+      'Once it is dealt with outside, close it. It is never charged again, and not followed:',
     ),
-    ...step(2, 'Then close the key. It is never charged again:'),
     ...formatCommand(entry, ['--closed'], screen, config),
   ];
 }
 
 function describeUnresolved(entry: JournalEntry, screen: Screen, config: string | undefined): string[] {
-  const { operation, amount, currency, network, createdAt, reference, requestIds, error } = entry;
+  const { operation, amount, currency, network, createdAt, requestIds, error } = entry;
   const { show, redact } = screen;
   const isCharge = operation === 'chargeMobileMoney';
   const subject = isCharge ? 'charge' : 'payment';
@@ -138,6 +187,8 @@ function describeUnresolved(entry: JournalEntry, screen: Screen, config: string 
   const facts = [`${amount} ${currency}`, network ?? [], `about ${formatTime(createdAt)}`, ids]
     .flat()
     .join(', ');
+  // Another payment has it, so it is not that of this one.
+  const reference = entry.attention === 'shared_reference' ? undefined : entry.reference;
   const find =
     reference === undefined
       ? `Find the ${subject} in the records of the service: ${show(facts)}.`
@@ -163,7 +214,7 @@ function describeUnresolved(entry: JournalEntry, screen: Screen, config: string 
     ...formatCommand(entry, ['--not-charged'], screen, config),
     ...step(
       4,
-      'If it has another amount, or the service has lost it, deal with it outside: pay it back, or accept it. Then close the key. It is never charged again:',
+      'If the service has lost it, or you pay it back, deal with it outside. Then close the key. It is never charged again:',
     ),
     ...formatCommand(entry, ['--closed'], screen, config),
   ];

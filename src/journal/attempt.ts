@@ -5,7 +5,6 @@ import { complete, confirm, type MadeCharge, type Outcome, renew } from '../ledg
 import type { Ask, Owner } from '../ledger/press.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import { elapsedSince, readClocks, SharedAbortController, sleep, type Timestamp } from '../timing.ts';
-import { JOURNAL_TIMEOUT } from './call-store.ts';
 import { Hold } from './hold.ts';
 import type { RecordName } from './names.ts';
 import type { Found, Records } from './records.ts';
@@ -70,11 +69,11 @@ export class Attempt {
 
   async #renew(known: Found, requestId?: string): Promise<Found | null> {
     const { name, ask } = this.facts;
-    const { lease } = this.#records;
     const { found, isLost } = await this.#records.change(
       name,
       (before, now) => {
-        const record = renew(before, ask.attempt, { lease, now, requestId });
+        const { lease, lead } = this.#records;
+        const record = renew(before, ask.attempt, { lease: lease + lead, now, requestId });
         return { record: record ?? before, isLost: record === null };
       },
       { known },
@@ -91,21 +90,11 @@ export class Attempt {
 
   /**
    * Records what came of the request: its reference is claimed first. What the journal does not take is tried again, for as long as
-   * the process lives, and 10 minutes at most. `isLate` is called if a caller should not wait any longer.
+   * the process lives, and 10 minutes at most.
    */
-  async record(outcome: RequestOutcome, onLate: () => void): Promise<LedgerRecord | null> {
+  async record(outcome: RequestOutcome): Promise<LedgerRecord | null> {
     this.#hold.release();
-    const startedAt = readClocks();
-    for (let tries = 0; ; tries++) {
-      try {
-        return await this.#recordOnce(outcome);
-      } catch (error) {
-        const elapsed = elapsedSince(startedAt);
-        if (elapsed >= JOURNAL_TIMEOUT) onLate();
-        if (elapsed >= RECORD_FOR || !isTemporary(error)) throw error;
-      }
-      await sleep(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)] ?? 0, undefined);
-    }
+    return await keepTrying(() => this.#recordOnce(outcome));
   }
 
   async #recordOnce(outcome: RequestOutcome): Promise<LedgerRecord | null> {
@@ -138,6 +127,19 @@ export class Attempt {
       { known: late.found },
     );
     return confirmed.found.record;
+  }
+}
+
+/** Writes what must be recorded. What the journal does not take is tried again. */
+export async function keepTrying<T>(write: () => Promise<T>): Promise<T> {
+  const startedAt = readClocks();
+  for (let tries = 0; ; tries++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (elapsedSince(startedAt) >= RECORD_FOR || !isTemporary(error)) throw error;
+    }
+    await sleep(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)] ?? 0, undefined);
   }
 }
 

@@ -1,9 +1,8 @@
 import * as z from 'zod/mini';
 import { ConfigurationError } from '../errors.ts';
-import type { Report } from '../events.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { optionalNumber, parseOptions, unchecked } from '../parse-options.ts';
-import { isObject } from '../untrusted.ts';
+import { JOURNAL_CORE, type JournalCore } from './core.ts';
 import type { Journal, JournalWarning } from './journal.ts';
 import { countRecords, listAttention, listEntries, readEntry } from './list.ts';
 import { pruneRecords } from './prune.ts';
@@ -46,68 +45,24 @@ export function buildJournal(
   if (typeof store?.read !== 'function' || typeof store.write !== 'function')
     throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
   const records = new Records(store, lease);
+  const core: JournalCore = {
+    version: 1,
+    records,
+    resolve: (...resolving) => resolveKey(records, ...resolving),
+    readWarnings,
+  };
   const journal: Journal = {
     read: (key) => readEntry(records, key),
     list: (query = {}) => listEntries(records, query),
     listAttention: (query = {}) => listAttention(records, query),
     count: () => countRecords(records),
     resolve: async (key, resolution, note) => {
-      await resolveKey(records, key, resolution, note);
+      await core.resolve(key, resolution, note);
     },
     prune: (options) => pruneRecords(records, options),
   };
-  const core: JournalCore = { version: 1, records, readWarnings };
   // Not enumerable: a copy of a journal is none.
   return Object.defineProperty(journal, JOURNAL_CORE, { value: core });
-}
-
-/** The same symbol in an ES module and in CommonJS: one application can load both. */
-const JOURNAL_CORE: unique symbol = Symbol.for('payment-collection-client.journal');
-
-/** What the package itself uses of a journal. Merchants see the methods of `Journal` only. */
-interface JournalCore {
-  /** Of this interface: another version of the package refuses it. */
-  readonly version: 1;
-  readonly records: Records;
-  /** Returns the settings of the database with which a record could be lost. */
-  readonly readWarnings: (() => Promise<readonly JournalWarning[]>) | undefined;
-}
-
-const isCore = (value: unknown): value is JournalCore =>
-  isObject(value) && 'version' in value && value.version === 1;
-
-function getCore(journal: unknown): JournalCore {
-  const core: unknown =
-    isObject(journal) && Object.hasOwn(journal, JOURNAL_CORE)
-      ? Reflect.get(journal, JOURNAL_CORE)
-      : undefined;
-  if (isCore(core)) return core;
-  const problem = isObject(core)
-    ? 'The journal is of another version of this package: use one version for client and journal.'
-    : 'journal must be a journal of this package, such as postgresJournal(pool), or createJournal(store) on a store of ' +
-      'your own. It cannot be wrapped or copied.';
-  throw new ConfigurationError(problem);
-}
-
-/** @throws {ConfigurationError} if it is not a journal that this version of the package made. */
-export const getRecords = (journal: unknown): Records => getCore(journal).records;
-
-const checked = new WeakSet<JournalCore>();
-
-/**
- * Reports the settings with which a journal could lose records, once for each journal. It runs in the background: no
- * charge waits for it, and none fails because of it.
- */
-export function reportWarnings(journal: unknown, report: Report): void {
-  const core = getCore(journal);
-  if (!core.readWarnings || checked.has(core)) return;
-  checked.add(core);
-  core.readWarnings().then(
-    (warnings) => {
-      for (const warning of warnings) report({ type: 'journal_warning', ...warning });
-    },
-    () => {},
-  );
 }
 
 const lease = /* @__PURE__ */ optionalNumber(

@@ -52,6 +52,11 @@ export class Hold {
     return this.#found;
   }
 
+  /** How long ago the record was read or written, in milliseconds. */
+  get age(): number {
+    return elapsedSince(this.#renewedAt);
+  }
+
   /** Whether no other process can have claimed the record. */
   get isHeld(): boolean {
     return !this.#isLost && elapsedSince(this.#renewedAt) < this.#duration;

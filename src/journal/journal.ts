@@ -70,8 +70,8 @@ export interface Journal {
   resolve(key: string, resolution: Resolution, note: ResolutionNote): Promise<void>;
   /**
    * Deletes the orders and keys whose latest payment began before a time, and that nothing is left to do for: nothing is open,
-   * nothing needs a person, no handler is to be called, and no check is planned. Nothing else ever deletes one. A deleted key
-   * counts as new: choose a time before any order that might still be retried.
+   * nothing needs a person, no handler is to be called, and no check is planned. An order goes whole. Nothing else ever deletes
+   * one. A deleted key counts as new: choose a time before any order that might still be retried.
    *
    * @returns how many were deleted.
    * @throws {ConfigurationError} if `before` is not a time of the past, or if the store has no `list` or `delete`.
@@ -95,17 +95,14 @@ export interface Journal {
  * - `unknown`: a charge might exist.
  * - `not_charged`, `closed`: what a person resolved.
  */
-export type JournalState = (typeof journalStates)[number];
-
-export const journalStates = [
-  'begun',
-  'completed',
-  'not_sent',
-  'rejected',
-  'unknown',
-  'not_charged',
-  'closed',
-] as const;
+export type JournalState =
+  | 'begun'
+  | 'completed'
+  | 'not_sent'
+  | 'rejected'
+  | 'unknown'
+  | 'not_charged'
+  | 'closed';
 
 /** Which payments {@link Journal.list} yields. */
 export interface JournalQuery {
@@ -188,7 +185,7 @@ export interface JournalEntry {
   readonly error: RecordedError | undefined;
   /** Why a person has to decide, if one has to. */
   readonly attention: AttentionReason | undefined;
-  /** What persons resolved, oldest first. They are kept for ever. */
+  /** What persons resolved, oldest first. They are kept as long as the record. */
   readonly resolutions: readonly Pick<RecordedResolution, 'at' | 'by' | 'reason' | 'resolution'>[];
   /** Whether a process holds the claim now: the same as `state` `begun`. */
   readonly inProgress: boolean;

@@ -1,20 +1,19 @@
 import * as z from 'zod/mini';
 import { JournalError } from '../errors.ts';
 import { listAttention as concludeAttention } from '../ledger/order.ts';
-import { isSending, isUnresolved, referenceOf, seenOf } from '../ledger/payment.ts';
+import { isFollowed, isSending, isUnresolved, referenceOf, seenOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Payment } from '../ledger/record.ts';
 import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '../parse-options.ts';
 import { redactReference } from '../redact.ts';
 import { stringField } from '../untrusted.ts';
 import { findPayment } from './find-payment.ts';
-import {
-  type AttentionItem,
-  type AttentionQuery,
-  type JournalCount,
-  type JournalEntry,
-  type JournalQuery,
-  type JournalState,
-  journalStates,
+import type {
+  AttentionItem,
+  AttentionQuery,
+  JournalCount,
+  JournalEntry,
+  JournalQuery,
+  JournalState,
 } from './journal.ts';
 import { namePayment, parseStoreKey, type RecordName } from './names.ts';
 import type { ListedFound, Records } from './records.ts';
@@ -33,11 +32,21 @@ const limit = /* @__PURE__ */ optionalNumber(
   'limit must be a whole number.',
 );
 
+const STATES: Readonly<Record<JournalState, true>> = {
+  begun: true,
+  completed: true,
+  not_sent: true,
+  rejected: true,
+  unknown: true,
+  not_charged: true,
+  closed: true,
+};
+
 const querySchema = /* @__PURE__ */ (() =>
   z.strictObject({
     state: optionalValue<JournalState>(
-      (value) => journalStates.some((state) => state === value),
-      `state must be one of ${journalStates.join(', ')}.`,
+      (value) => typeof value === 'string' && Object.hasOwn(STATES, value),
+      `state must be one of ${Object.keys(STATES).join(', ')}.`,
     ),
     reference: optionalValue<string>((value) => typeof value === 'string', 'reference must be text.'),
     limit,
@@ -152,7 +161,7 @@ export function toEntry(name: RecordName, record: LedgerRecord, number: number, 
     reference: referenceOf(payment) ?? (charge.is === 'closed' ? charge.named : undefined),
     status: status ?? recordedStatus,
     checkedAt: askedAt,
-    nextCheckAt: pace?.nextAt,
+    nextCheckAt: isFollowed(payment, now) ? pace?.nextAt : undefined,
     error: 'error' in charge ? charge.error : undefined,
     attention: concludeAttention(record, now).find((item) => item.number === number)?.reason,
     resolutions: resolutions.map(({ at, by, reason, resolution }) => ({ at, by, reason, resolution })),

@@ -48,8 +48,8 @@ export interface MysqlJournal extends Journal {
  * what to set on the server, and what is refused. A setting with which a record could be lost is a `journal_warning`.
  *
  * Give it a **pool** with a connection to spare: each write commits by itself, so a transaction of yours on another
- * connection is not affected. While a single connection is inside a transaction of yours, `read`, `list` and `resolve` are
- * part of that. Charging and follow-ups are refused: what is recorded there could be rolled back after the charge.
+ * connection is not affected. While a single connection is inside a transaction of yours, `read`, `list` and a `resolve`
+ * without a reference are part of that. Charging and follow-ups are refused: what is recorded there could be rolled back after the charge.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *

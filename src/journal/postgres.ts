@@ -53,8 +53,8 @@ export interface PostgresJournal extends Journal {
  * {@link fromPrisma} or {@link fromQuery} returns. docs/guides/postgres.md says what to set, and what is refused.
  *
  * Give it the **`Pool`** with a connection to spare: each write commits by itself, so a transaction of yours on another
- * connection is not affected. While a `Client` is inside a transaction of yours, `read`, `list` and `resolve` are part of
- * that. Charging and follow-ups are refused: what is recorded there could be rolled back after the charge.
+ * connection is not affected. While a `Client` is inside a transaction of yours, `read`, `list` and a `resolve` without a
+ * reference are part of that. Charging and follow-ups are refused: what is recorded there could be rolled back after the charge.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *

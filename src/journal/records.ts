@@ -42,7 +42,7 @@ interface Ruled {
 
 /** How a change is written. */
 export interface ChangeOptions {
-  /** What is known of the record: it is not read first. */
+  /** What is known of the record: it is not read first, unless the machine has slept. */
   readonly known?: Found | undefined;
   /** As in {@link RecordChange}. @default true */
   readonly mustCommit?: boolean | undefined;
@@ -62,8 +62,11 @@ export interface ListedFound {
 /** In each round that fails another process succeeded, so rounds end soon. A store that is wrong ends here. */
 const MAX_ROUNDS = 100;
 
-/** How long the store's time is reckoned on from what a read returned, in milliseconds: a machine can sleep. */
+/** How long what a read returned as the time of the store is enough for a first change, in milliseconds. */
 const CLOCK_FRESH_FOR = 10_000;
+
+/** How long a machine can sleep until the time of the store is read again, in milliseconds. */
+const MAX_SLEEP = 1_000;
 
 /** How many records are listed at once. */
 const PAGE_SIZE = 100;
@@ -76,17 +79,32 @@ export class Records {
   readonly store: JournalStore;
   /** How long a claim holds after its last heartbeat, in milliseconds. */
   readonly lease: number;
-  #clock: { readonly now: number; readonly at: Timestamp } | undefined;
+  #clock: { readonly now: number; readonly at: Timestamp; readonly lead: number } | undefined;
 
   constructor(store: JournalStore, lease: number) {
     this.store = store;
     this.lease = lease;
   }
 
-  /** The time by the store's own clock, in whole milliseconds: what the last read returned, and the time since. It is never behind the store. */
+  /**
+   * The time by the store's own clock, in whole milliseconds: what the last read returned, and the time since. It is never ahead of
+   * the store, so that a lease that seems over is over.
+   */
   get now(): number {
     const { now, at } = this.#clock ?? { now: 0, at: readClocks() };
-    return Math.ceil(now + performance.now() - at.monotonic);
+    return Math.floor(now + performance.now() - at.monotonic);
+  }
+
+  /** By how much the store can be ahead of {@link now}, in milliseconds: as long as the last read took. */
+  get lead(): number {
+    return this.#clock?.lead ?? 0;
+  }
+
+  /** While a machine sleeps its monotonic clock stands still, so {@link now} is behind, and a lease would end too early. */
+  get #hasSlept(): boolean {
+    if (!this.#clock) return false;
+    const { at } = this.#clock;
+    return elapsedSince(at) - (performance.now() - at.monotonic) >= MAX_SLEEP;
   }
 
   /** What a first change can begin with, without a read: that there is no record. `undefined` if the time is not known. */
@@ -119,7 +137,7 @@ export class Records {
     rule: (record: LedgerRecord | null, now: number) => T,
     { known, mustCommit = true }: ChangeOptions = {},
   ): Promise<T & { readonly found: Found }> {
-    let found: Found = known ?? (await this.read(name));
+    let found: Found = known && !this.#hasSlept ? known : await this.read(name);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { now } = this;
       const ruled = rule(found.record, now);
@@ -144,11 +162,16 @@ export class Records {
     });
   }
 
+  /** Notes what time it was in the store at some time since `startedAt`. */
+  #setClock(now: number, startedAt: Timestamp): void {
+    this.#clock = { now, at: readClocks(), lead: Math.ceil(elapsedSince(startedAt)) + 1 };
+  }
+
   /** Reads what the store has under a key, and what time it is there. */
   async readText(key: string): Promise<StoreRead> {
     const at = readClocks();
     const read = await callStore(this.store, 'read', async () => toRead(await this.store.read(key)));
-    this.#clock = { now: read.now, at };
+    this.#setClock(read.now, at);
     return read;
   }
 
@@ -168,9 +191,8 @@ export class Records {
         // The write might have been done, and only its result lost.
         const read = await store.read(key).catch(() => undefined);
         const version = read && (read.record?.version ?? null);
-        if (version === change.version) return true;
         if (version === undefined || version === change.expected) throw error;
-        return false;
+        return version === change.version;
       }
     });
   }
@@ -203,7 +225,7 @@ export class Records {
       if (typeof this.store.claimDue !== 'function') throw missingMethodError('claimDue');
       return await this.store.claimDue(claim);
     });
-    this.#clock = { now: assertTime(now), at };
+    this.#setClock(assertTime(now), at);
     return await Promise.all(
       [...records].map(async (stored) => {
         const listed = parseListed(stored);
@@ -213,9 +235,10 @@ export class Records {
     );
   }
 
-  async #listUnreadable({ key, version: expected, text }: ListedRecord, kind: RecordKind): Promise<void> {
+  async #listUnreadable({ key, version: expected, text, at }: ListedRecord, kind: RecordKind): Promise<void> {
     const now = toStoredTime(this.now);
-    const index = { kind, createdAt: now, attentionAt: now, dueAt: now + UNREADABLE_PAUSE };
+    const attentionAt = toStoredTime(Math.min(at, now));
+    const index = { kind, createdAt: now, attentionAt, dueAt: now + UNREADABLE_PAUSE };
     const version = crypto.randomUUID();
     await this.writeText(key, { expected, version, text, mustCommit: false, index }).catch(() => {});
   }

@@ -14,9 +14,13 @@ import { isObject, stringField } from '../untrusted.ts';
  * - `accepted`: a payment of another amount, or at an earlier price, counts as it is. It pays the order.
  * - `closed`: the payment was dealt with outside (paid back). It is never charged again, and not followed.
  */
-export type Resolution = { reference: string; checkout_url?: string | undefined } | PlainDecision;
+export type Resolution =
+  | { reference: string; checkout_url?: string | undefined }
+  | 'not_charged'
+  | 'accepted'
+  | 'closed';
 
-/** Who resolved a key, and why. Both are kept for ever, with the time. */
+/** Who resolved a payment, and why. Both are kept in its record, with the time. */
 export interface ResolutionNote {
   /**
    * The person, 1 to 200 characters. It is stored as it is, without keys `sk_test_…` and `sk_live_…`.

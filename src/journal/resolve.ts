@@ -5,7 +5,7 @@
 
 import { JournalError, quoteKey } from '../errors.ts';
 import { check, type Finding } from '../ledger/check.ts';
-import { findDecision, isNone, isSending, ownsReference, referenceOf } from '../ledger/payment.ts';
+import { isNone, isSending, isUnresolved, ownsReference, referenceOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Payment, Price } from '../ledger/record.ts';
 import {
   addTransaction,
@@ -19,12 +19,13 @@ import {
   resolve,
   takeBack,
 } from '../ledger/resolve.ts';
-import { redactReference } from '../redact.ts';
+import { redactButUuids, redactReference } from '../redact.ts';
 import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';
+import type { RecordName } from './names.ts';
 import type { Found, Records } from './records.ts';
-import { claimReference, findOwner } from './references.ts';
+import { claimReference, findOwner, releaseReferences } from './references.ts';
 import {
   type Resolution,
   type ResolutionNote,
@@ -40,10 +41,16 @@ export interface AskedService {
   check(reference: string, price: Price): Promise<Extract<Finding, { is: 'answered' | 'not_found' }>>;
 }
 
+/** The entry of a payment as it is then, and whether this call resolved it. */
+export interface ResolvedPayment {
+  readonly entry: JournalEntry;
+  readonly isNew: boolean;
+}
+
 /**
  * Resolves a payment, or adds a transaction to an order. With `service`, that is asked first.
  *
- * @returns the entry of the payment as it is then.
+ * @returns the entry of the payment as it is then, and whether it was not resolved so before.
  * @throws {JournalError} if there is no such payment, if it is in progress, or if the record contradicts the resolution.
  */
 export async function resolveKey(
@@ -52,19 +59,25 @@ export async function resolveKey(
   resolution: Resolution,
   note: ResolutionNote,
   service?: AskedService,
-): Promise<JournalEntry> {
+): Promise<ResolvedPayment> {
   const valid = validateResolution(resolution, note);
   const named = await findPayment(records, key);
   if (!named?.found.record)
-    throw new JournalError(`The journal has no record of the key ${quoteKey(redactReference(key))}.`);
+    throw new JournalError(`The journal has no record of the key ${quoteKey(redactButUuids(key))}.`);
   service?.assertService(named.found.record);
   const resolving = { records, named, record: named.found.record, valid, service };
-  const number = await (typeof valid.resolution === 'string'
+  const { number, isNew } = await (typeof valid.resolution === 'string'
     ? decidePayment(resolving, valid.resolution)
     : nameTransaction(resolving, valid.resolution));
   const { record } = await records.read(named.name);
   if (!record) throw changedError(valid);
-  return toEntry(named.name, record, number, records.now);
+  return { entry: toEntry(named.name, record, number, records.now), isNew };
+}
+
+/** Which payment was resolved, and whether it was not resolved so before. */
+interface Done {
+  readonly number: number;
+  readonly isNew: boolean;
 }
 
 interface Resolving {
@@ -76,39 +89,35 @@ interface Resolving {
   readonly service: AskedService | undefined;
 }
 
-async function decidePayment(resolving: Resolving, decision: PlainDecision): Promise<number> {
-  const { named, service } = resolving;
+async function decidePayment(resolving: Resolving, decision: PlainDecision): Promise<Done> {
+  const { records, named, record } = resolving;
   const { number = 0 } = named;
   const payment = findResolvable(resolving, number);
-  if (isDecided(payment, decision)) return number;
-  const reference = referenceOf(payment);
-  const finding =
-    service && decision !== 'closed' && reference !== undefined
-      ? await service.check(reference, payment)
-      : undefined;
-  const before = await recordFinding(resolving, payment, finding);
-  const ready = await makeDecidable(resolving, before, number, (now) =>
-    listFitting(before, number, now).includes(decision),
-  );
-  const isConfirmed = finding?.is === 'answered' && (await isOwnReference(resolving, reference));
-  await write(
-    resolving,
-    ready,
-    number,
-    (now, reviewer) => resolve(now, number, decision, reviewer, isConfirmed),
-    decision,
-  );
-  return number;
+  if (isDecided(payment, decision)) return { number, isNew: false };
+  assertSeen(resolving, payment);
+  const before = decision === 'closed' ? record : await checkOwn(resolving, payment);
+  const fits: Fits = (seen) => listFitting(seen, number, records.now).includes(decision);
+  const isConfirmed =
+    decision === 'not_charged' && (await hasNamed(resolving, preview(resolving, before, fits)));
+  const rule: Rule = (seen, reviewer) => resolve(seen, number, decision, reviewer, isConfirmed);
+  const ready = await makeDecidable(resolving, before, fits, rule, decision);
+  await write(resolving, ready, rule, decision);
+  return { number, isNew: true };
 }
 
-/** Another order might have it: then it is no proof that this payment was charged. */
-async function isOwnReference(
-  { records, named }: Resolving,
-  reference: string | undefined,
+/** Whether the service has the transaction that was named for an unresolved charge, and no other payment has it. */
+async function hasNamed(
+  { records, named, service }: Resolving,
+  { payments }: LedgerRecord,
 ): Promise<boolean> {
-  if (reference === undefined) return false;
-  const owner = await findOwner(records, reference);
-  return owner?.kind === named.name.kind && owner.id === named.name.id;
+  const { name, number = 0 } = named;
+  const payment = payments[number - 1];
+  const reference = payment && isUnresolved(payment, records.now) ? referenceOf(payment) : undefined;
+  if (!service || !payment || reference === undefined) return false;
+  if (payments.some((item) => item !== payment && ownsReference(item, reference))) return false;
+  // Nobody has claimed it if the process died that was about to.
+  if (!(await claimReference(records, name, reference))) return false;
+  return (await service.check(reference, payment)).is === 'answered';
 }
 
 const isDecided = ({ charge, accepted }: Payment, decision: PlainDecision) =>
@@ -119,7 +128,7 @@ const isDecided = ({ charge, accepted }: Payment, decision: PlainDecision) =>
       : charge.is === 'none' && charge.why === 'not_charged';
 
 /** @throws {JournalError} if there is no such payment, or a process is charging it. */
-function findResolvable({ records, record, valid }: Resolving, number: number): Payment {
+function findResolvable({ records, record }: Resolving, number: number): Payment {
   const payment = record.payments[number - 1];
   if (!payment)
     throw new JournalError(
@@ -129,88 +138,135 @@ function findResolvable({ records, record, valid }: Resolving, number: number): 
     throw new JournalError('A process is charging under this key now: resolve it once that has ended.', {
       retryable: true,
     });
-  const { resolutionsSeen = payment.resolutions.length } = valid;
-  if (payment.resolutions.length !== resolutionsSeen) throw changedError(valid, payment);
   return payment;
 }
 
-/** What the service says now is recorded first, so that the decision is about that. */
-async function recordFinding(
-  { records, named, record }: Resolving,
+/** @throws {JournalError} if another person has resolved the payment since this one looked. */
+function assertSeen({ valid }: Resolving, payment: Payment): void {
+  const { resolutionsSeen = payment.resolutions.length } = valid;
+  if (payment.resolutions.length !== resolutionsSeen) throw changedError(valid, payment);
+}
+
+/** What the service says now of the transaction is recorded first, so that the decision is about that. */
+async function checkOwn(
+  { records, named, record, valid, service }: Resolving,
   payment: Payment,
-  finding: Finding | undefined,
 ): Promise<LedgerRecord> {
+  const { number = 0 } = named;
   const reference = referenceOf(payment);
-  if (!finding || reference === undefined || !ownsReference(payment, reference)) return record;
+  if (!service || reference === undefined || !ownsReference(payment, reference)) return record;
   const askedAt = records.now;
-  const { found } = await records.change(
+  const finding = await service.check(reference, payment);
+  const { found, isChanged } = await records.change(
     named.name,
-    (before, now) => ({ record: check(before, reference, finding, { askedAt, now, random: Math.random() }) }),
+    (before, now) => {
+      const isChanged = !before || getSight(before, number, now) !== getSight(record, number, now);
+      if (isChanged) return { record: before, isChanged };
+      const checked = check(before, reference, finding, { askedAt, now, random: Math.random() });
+      return { record: checked, isChanged };
+    },
     { mustCommit: false },
   );
+  if (isChanged) throw changedError(valid, found.record?.payments[number - 1]);
   return found.record ?? record;
 }
 
-/** A decision that another one is to replace is taken back by a write of its own. */
+/** A step of a person, by the rules. */
+type Rule = (before: LedgerRecord | null, reviewer: Reviewer) => Resolved;
+
+/** Whether a payment of a record can be decided so. */
+type Fits = (record: LedgerRecord) => boolean;
+
+/** Who decides, about what is in this record. */
+function createReviewer({ records, named, valid }: Resolving, seen: LedgerRecord): Reviewer {
+  const { by, reason } = valid;
+  const { now } = records;
+  return { id: crypto.randomUUID(), by, reason, sight: getSight(seen, named.number ?? 0, now), now };
+}
+
+/** Returns the record as it would be once the decision that another one is to replace was taken back. */
+function preview(resolving: Resolving, record: LedgerRecord, fits: Fits): LedgerRecord {
+  if (fits(record)) return record;
+  const taken = takeBack(record, resolving.named.number ?? 0, createReviewer(resolving, record));
+  return taken.is === 'done' && fits(taken.record) ? taken.record : record;
+}
+
+/** Takes the decision back that another one is to replace, by a write of its own. @throws {JournalError} if that one does not fit */
 async function makeDecidable(
   resolving: Resolving,
   record: LedgerRecord,
-  number: number,
-  fits: (now: number) => boolean,
+  fits: Fits,
+  rule: Rule,
+  decision: string,
 ): Promise<LedgerRecord> {
-  const { records } = resolving;
-  const payment = record.payments[number - 1];
-  if (fits(records.now) || !payment || !findDecision(payment)) return record;
-  return await write(
+  const { records, named } = resolving;
+  const { number = 0 } = named;
+  const ready = preview(resolving, record, fits);
+  if (rule(ready, createReviewer(resolving, ready)).is !== 'done')
+    throw unfitError(ready, number, decision, records.now);
+  if (ready === record) return record;
+  const { found } = await write(
     resolving,
     record,
-    number,
     (before, reviewer) => takeBack(before, number, reviewer),
     'taken_back',
   );
+  const payment = record.payments[number - 1];
+  const reference = payment && referenceOf(payment);
+  // A webhook must not find this order by a reference that was a mistake. If this fails, the claim can still be taken over.
+  if (reference !== undefined) await releaseReferences(records, named.name, [reference]).catch(() => {});
+  return found.record ?? ready;
+}
+
+/** The record with a decision, and who made it. */
+interface Written {
+  readonly reviewer: Reviewer;
+  readonly found: Found;
 }
 
 /** Writes a decision about what the person saw. */
 async function write(
-  { records, named, valid }: Resolving,
+  resolving: Resolving,
   seen: LedgerRecord,
-  number: number,
-  rule: (before: LedgerRecord | null, reviewer: Reviewer) => Resolved,
+  rule: Rule,
   decision: string,
-): Promise<LedgerRecord> {
-  const id = crypto.randomUUID();
-  const { by, reason } = valid;
-  const sight = getSight(seen, number, records.now);
+): Promise<Written> {
+  const { records, named, valid } = resolving;
+  const { number = 0 } = named;
+  const reviewer = createReviewer(resolving, seen);
   const { found, resolved } = await records.change(
     named.name,
     (before, now) => {
-      const result = rule(before, { id, by, reason, sight, now });
+      const result = rule(before, { ...reviewer, now });
       return { record: result.is === 'done' ? result.record : before, resolved: result };
     },
     { mustCommit: false },
   );
   if (resolved.is === 'changed') throw changedError(valid, found.record?.payments[number - 1]);
   if (resolved.is === 'unfit') throw unfitError(found.record, number, decision, records.now);
-  return found.record ?? seen;
+  return { reviewer, found };
 }
 
 type NamedTransaction = Exclude<Resolution, string>;
 
-/** Writes the reference, claims it, and confirms it: a person's reference holds only then. Returns the number of the payment. */
+/** Writes the reference, claims it, and confirms it: a person's reference holds only then. */
 async function nameTransaction(
   resolving: Resolving,
   { reference, checkout_url }: NamedTransaction,
-): Promise<number> {
+): Promise<Done> {
   const { records, named, record, service } = resolving;
   const { number } = named;
   const payment = number === undefined ? undefined : findResolvable(resolving, number);
-  if (number !== undefined && payment?.charge.is === 'made' && ownsReference(payment, reference))
-    return number;
+  const owner = record.payments.find((item) => ownsReference(item, reference));
+  if (owner?.charge.is === 'made' && (payment ?? owner) === owner)
+    return { number: record.payments.indexOf(owner) + 1, isNew: false };
+  if (owner && owner !== payment) throw otherOwnerError(reference, named.name);
+  if (payment) assertSeen(resolving, payment);
   const { amount, currency } = payment ?? record.price;
   const finding = await service?.check(reference, { amount, currency });
   if (finding?.is === 'not_found')
     throw new JournalError('The service has no such transaction. Nothing was changed.');
-  const { reviewer, found } = await writeReference(resolving, payment, reference);
+  const { reviewer, found } = await writeReference(resolving, reference);
   const isClaimed = await claimReference(records, named.name, reference);
   const fields = checkout_url === undefined ? { status: 'processing' } : { checkout_url };
   const { other } = finding ?? {};
@@ -223,42 +279,23 @@ async function nameTransaction(
   );
   const payments = confirmed.found.record?.payments ?? [];
   const index = payments.findIndex((item) => item.charge.is === 'made' && ownsReference(item, reference));
-  if (!isClaimed || index < 0) throw otherOwnerError(reference);
-  return index + 1;
+  if (!isClaimed || index < 0) throw otherOwnerError(reference, await findOwner(records, reference));
+  return { number: index + 1, isNew: true };
 }
 
-async function writeReference(
-  resolving: Resolving,
-  payment: Payment | undefined,
-  reference: string,
-): Promise<{ reviewer: Omit<Reviewer, 'now'>; found: Found }> {
-  const { records, named, record, valid } = resolving;
-  const number = named.number ?? 0;
-  const isOpen = payment && !isNone(payment) && payment.charge.is !== 'made';
-  const ready = payment ? await makeDecidable(resolving, record, number, () => isOpen === true) : record;
-  const sight = payment ? getSight(ready, number, records.now) : '';
-  const reviewer = { id: crypto.randomUUID(), by: valid.by, reason: valid.reason, sight };
-  const { resolved, found } = await records.change(
-    named.name,
-    (before, now) => {
-      const result = nameOrAdd(before, payment && number, reference, { ...reviewer, now });
-      return { record: result.is === 'done' ? result.record : before, resolved: result };
-    },
-    { mustCommit: false },
-  );
-  if (resolved.is === 'changed') throw changedError(valid, found.record?.payments[number - 1]);
-  if (resolved.is === 'unfit') throw unfitError(found.record, number, 'reference', records.now);
-  return { reviewer, found };
-}
-
-function nameOrAdd(
-  before: LedgerRecord | null,
-  number: number | undefined,
-  reference: string,
-  reviewer: Reviewer,
-): Resolved {
-  if (number !== undefined) return nameReference(before, number, reference, reviewer);
-  return before ? addTransaction(before, reference, reviewer) : { is: 'changed' };
+async function writeReference(resolving: Resolving, reference: string): Promise<Written> {
+  const { record, named } = resolving;
+  const { number } = named;
+  const rule: Rule = (before, reviewer) => {
+    if (number !== undefined) return nameReference(before, number, reference, reviewer);
+    return before ? addTransaction(before, reference, reviewer) : { is: 'changed' };
+  };
+  const fits: Fits = ({ payments }) => {
+    const payment = number === undefined ? undefined : payments[number - 1];
+    return !payment || !(isNone(payment) || payment.charge.is === 'made');
+  };
+  const ready = await makeDecidable(resolving, record, fits, rule, '{ reference }');
+  return await write(resolving, ready, rule, '{ reference }');
 }
 
 /** The person decided on what was recorded before. */
@@ -278,15 +315,20 @@ function unfitError(
 ): JournalError {
   if (record?.winner === number)
     return new JournalError('This payment pays its order: that stands. Nothing was changed.');
-  const fitting = record ? listFitting(record, number, now) : [];
-  const advice = fitting.length > 0 ? `It can be ${fitting.join(' or ')}.` : 'There is nothing to resolve.';
-  return new JournalError(
-    `The payment is not as "${decision}" needs it, or the service contradicts it. Nothing was changed. ${advice}`,
-  );
+  const fitting: string[] = record ? listFitting(record, number, now) : [];
+  if (fitting.includes(decision))
+    return new JournalError(
+      'The service has the transaction that was named for this payment: a charge exists. Nothing was changed. Resolve it with ' +
+        'that reference.',
+    );
+  const advice =
+    fitting.length > 0 ? `It can be ${fitting.join(' or ')}.` : 'There is nothing to resolve about it.';
+  return new JournalError(`"${decision}" does not fit this payment. Nothing was changed. ${advice}`);
 }
 
-function otherOwnerError(reference: string): JournalError {
+function otherOwnerError(reference: string, owner: RecordName | undefined): JournalError {
+  const whose = owner ? `the ${owner.kind} ${quoteKey(redactReference(owner.id))}` : 'another payment';
   return new JournalError(
-    `${redactReference(reference)} belongs to another payment: one transaction cannot pay for two. Nothing was changed.`,
+    `${redactReference(reference)} belongs to ${whose}: one transaction cannot pay for two. Nothing was changed.`,
   );
 }

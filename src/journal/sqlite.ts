@@ -41,8 +41,8 @@ export interface SqliteJournalOptions extends JournalOptions {
  *
  * Several processes can share a file. Give the journal a connection of its own: it sets WAL mode and `synchronous = FULL`,
  * so that a record survives a crash of the machine. Inside a transaction of yours on the same connection, `read`, `list`
- * and `resolve` are part of that. Charging and follow-ups are refused: what is recorded there could be rolled back after
- * the charge.
+ * and a `resolve` without a reference are part of that. Charging and follow-ups are refused: what is recorded there could be
+ * rolled back after the charge.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *

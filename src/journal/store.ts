@@ -111,7 +111,7 @@ export interface ListedRecord extends StoredRecord {
  * @example
  * ```ts
  * const journal = createJournal({
- *   read: async (key) => ({ record: records.find(key), now: Date.now() }),
+ *   read: async (key) => ({ record: await records.find(key), now: await records.readClock() }),
  *   write: async (key, change) => records.replaceWhereVersionIs(change.expected, key, change),
  * });
  * ```

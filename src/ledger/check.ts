@@ -2,16 +2,7 @@
 
 import { nextDelay } from '../schedule.ts';
 import { recordWinner } from './order.ts';
-import {
-  hasOtherAmount,
-  isEnded,
-  isFollowed,
-  isGone,
-  isPaid,
-  isSuccess,
-  ownsReference,
-  seenOf,
-} from './payment.ts';
+import { hasOtherAmount, isEnded, isGone, isPaid, ownsReference, seenOf } from './payment.ts';
 import { type LedgerRecord, notAfter, type Payment, type Price, putPayment, type Seen } from './record.ts';
 
 /** What a check found. */
@@ -68,22 +59,22 @@ export function check(
   // A time later than now is that of a clock that was set back: no check is older than that.
   const { askedAt: last = 0 } = seen;
   const isOld = last <= times.now && times.askedAt < last;
-  if (isPaid(payment) || ((isSuccess(payment) || isOld) && !isNews)) return before;
-  const { pace: _, ...checked } = { ...payment, seen: see(seen, finding, times) };
+  if (isPaid(payment) || (isOld && !isNews)) return before;
+  const checked = { ...payment, seen: see(seen, finding, times) };
   const next = planNext(payment, checked, finding, times);
   const { notifiedAt } = getPending(payment, finding, times) ?? {};
   // A notification that came since the check was asked wants one more, soon.
   const isWanted = notifiedAt !== undefined && notifiedAt > times.askedAt;
   const nextAt = isWanted ? Math.min(next.nextAt, Math.max(notifiedAt, times.now)) : next.nextAt;
   const pace = { ...next, nextAt, ...(notifiedAt !== undefined && { notifiedAt }) };
-  const planned = { ...checked, pace };
-  const followed = isFollowed(planned, times.now) ? planned : checked;
-  return recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, followed));
+  return recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, { ...checked, pace }));
 }
 
-/** Returns what was seen, with one more check. */
+/** Returns what was seen, with one more check. A success stays. */
 function see(seen: Seen, finding: Finding, times: CheckTimes): Seen {
   const askedAt = notAfter(times.now, times.askedAt);
+  if (seen.status === 'success' && !(finding.is === 'answered' && finding.status === 'success'))
+    return finding.is === 'answered' || finding.is === 'not_found' ? { ...seen, askedAt } : seen;
   switch (finding.is) {
     case 'temporary':
       return seen;

@@ -21,7 +21,7 @@ import {
   referenceOf,
   seenOf,
 } from './payment.ts';
-import { type LedgerRecord, notAfter, type Payment } from './record.ts';
+import { type LedgerRecord, notAfter, type Payment, toPlannedTime } from './record.ts';
 
 /** How far an order is. */
 export type OrderState = 'paid' | 'in_review' | 'processing' | 'unpaid';
@@ -204,21 +204,23 @@ function listOrderCalls(record: LedgerRecord, now: number): OwedCall[] {
   return [{ handler: 'onUnpaid', number: payments.indexOf(current) + 1, attempt: current.attempt }];
 }
 
+const getCheckAt = ({ pace }: Payment, now: number) => toPlannedTime(now, pace?.nextAt ?? now);
+
 /** Returns when something is to be done for the record: a check, or a call of a handler. `null`: never. */
 export function getDueAt(record: LedgerRecord, now: number): number | null {
   const times = record.payments.flatMap((payment) => {
     // Once the lease is over, a person has to hear of it.
     if (isSending(payment, now) && payment.charge.is === 'sending') return [payment.charge.until];
-    return isFollowed(payment, now) ? [payment.pace?.nextAt ?? now] : [];
+    return isFollowed(payment, now) ? [getCheckAt(payment, now)] : [];
   });
-  if (listOwed(record, now).length > 0) times.push(record.telling?.retryAt ?? now);
+  if (listOwed(record, now).length > 0) times.push(toPlannedTime(now, record.telling?.retryAt ?? now));
   return times.length > 0 ? Math.min(...times) : null;
 }
 
 /** Returns the references that are to be checked at this time. */
 export function listDueChecks(record: LedgerRecord, now: number): string[] {
   return record.payments.flatMap((payment) => {
-    const isDue = isFollowed(payment, now) && (payment.pace?.nextAt ?? now) <= now;
+    const isDue = isFollowed(payment, now) && getCheckAt(payment, now) <= now;
     return (isDue && referenceOf(payment)) || [];
   });
 }
@@ -228,16 +230,16 @@ export interface PruneRule {
   readonly now: number;
   /** The latest payment must have begun before this time. */
   readonly before: number;
-  /** The shop has no follow-ups: what is owed and planned counts for nothing, nor does what was made and never checked. */
+  /** The shop has no follow-ups: what is owed and planned counts for nothing, nor does a charge of a key that was never checked. */
   readonly unfollowed?: boolean | undefined;
 }
 
 /** Whether nothing of a record is left to do, so that it can be deleted. */
 export function isPrunable(record: LedgerRecord, { now, before, unfollowed = false }: PruneRule): boolean {
-  const { payments } = record;
+  const { kind, payments } = record;
   const isOld = payments.every(({ createdAt }) => notAfter(now, createdAt) < before);
   const isIgnored = (payment: Payment | undefined) =>
-    unfollowed && payment?.charge.is === 'made' && seenOf(payment) === undefined;
+    unfollowed && kind === 'key' && payment?.charge.is === 'made' && seenOf(payment) === undefined;
   const isUnderWay = payments.some((payment) => isOpen(payment, now) && !isIgnored(payment));
   const needsPerson = listAttention(record, now).some(({ number }) => !isIgnored(payments[number - 1]));
   if (!isOld || isUnderWay || needsPerson) return false;

@@ -66,27 +66,34 @@ export const isOverdue = (payment: Payment, now: number) =>
   isOpen(payment, now) &&
   now - notAfter(now, payment.createdAt) >= FOLLOWED_FOR;
 
-/** It was still under way when it was checked after its deadline. */
+/** It was still under way when it was checked after its deadline, or several checks since got no answer. */
 export function isLate(payment: Payment, now: number): boolean {
-  const { askedAt } = seenOf(payment) ?? {};
-  const { timeout } = payment.schedule;
-  if (askedAt === undefined || timeout === undefined || !isOpen(payment, now)) return false;
-  return notAfter(now, askedAt) - notAfter(now, payment.createdAt) >= timeout;
+  const { createdAt, pace, schedule } = payment;
+  const { timeout = Number.POSITIVE_INFINITY } = schedule;
+  if (payment.charge.is !== 'made' || !isOpen(payment, now)) return false;
+  const askedAt = (pace?.slow ?? 0) > 1 ? now : seenOf(payment)?.askedAt;
+  return askedAt !== undefined && notAfter(now, askedAt) - notAfter(now, createdAt) >= timeout;
 }
 
+/** So many slow checks a payment that is under way gets at least: a clock that jumps by a week must not end its follow-up. */
+export const MIN_SLOW_CHECKS = 12;
+
 /**
- * It is checked on: until a check that was asked 7 days after it began, or after its end. A notification revives it. No clock
- * that jumps ends it, because the time at which a check was asked counts.
+ * It is checked on: until a check that was asked 7 days after it began, or after its end. A notification revives it for one
+ * check.
  */
 export function isFollowed(payment: Payment, now: number): boolean {
-  if (payment.accepted || isSuccess(payment)) return false;
-  const { is } = payment.charge;
-  if ((is === 'made' || is === 'closed') && payment.pace?.notifiedAt !== undefined) return true;
-  if (is !== 'made') return false;
-  const { askedAt, endedAt } = seenOf(payment) ?? {};
+  const { charge, pace } = payment;
+  const { askedAt, endedAt, other } = seenOf(payment) ?? {};
+  const isMade = charge.is === 'made';
+  if (payment.accepted || (isSuccess(payment) && !(isMade && other))) return false;
+  if ((isMade || charge.is === 'closed') && pace?.notifiedAt !== undefined) return true;
+  if (!isMade) return false;
   if (askedAt === undefined) return true;
-  const since = isEnded(payment) && endedAt !== undefined ? endedAt : payment.createdAt;
-  return notAfter(now, askedAt) - notAfter(now, since) < FOLLOWED_FOR;
+  const isOver = isEnded(payment);
+  const since = isOver && endedAt !== undefined ? endedAt : payment.createdAt;
+  const isLong = notAfter(now, askedAt) - notAfter(now, since) >= FOLLOWED_FOR;
+  return !isLong || !(isOver || (pace?.slow ?? 0) >= MIN_SLOW_CHECKS);
 }
 
 /** A person closed it without having seen that it was paid. */

@@ -170,12 +170,17 @@ function listStale(payments: readonly Payment[], { since, now }: Press): string[
     .flatMap(({ charge }) => (charge.is === 'made' ? [charge.result.reference] : []));
 }
 
-/** Whether a payment is what a press asks for. */
+/** Whether a payment is what a press asks for. A page whose address is not recorded is none that a customer could open. */
 export const isAskedFor = (payment: Payment, ask: Ask) =>
   isSamePrice(payment, ask) &&
   payment.operation === ask.operation &&
   payment.network === ask.network &&
-  payment.phone === ask.phone;
+  payment.phone === ask.phone &&
+  !isWithoutPage(payment);
+
+/** The address of the page held a secret. */
+const isWithoutPage = ({ operation, charge }: Payment) =>
+  operation === 'initialize' && charge.is === 'made' && charge.result.checkout_url === undefined;
 
 /** Creates a payment of what was asked for. Of the payment whose number it uses again, only the history stays. */
 export function createPayment(

@@ -202,5 +202,11 @@ export function putPayment(record: LedgerRecord, number: number, payment: Paymen
   return { ...record, payments };
 }
 
+/** No plan is for later than a day and 10 % of jitter, in milliseconds. */
+const MAX_PLAN = 26.4 * 60 * 60 * 1000;
+
+/** Returns when something is planned. A plan that is too far ahead is for now: the store's clock was set back. */
+export const toPlannedTime = (now: number, at: number) => (at > now + MAX_PLAN ? now : at);
+
 /** Returns a time of the record. One that is later than `now` counts as now: the store's clock was set back. */
 export const notAfter = (now: number, at: number) => Math.min(now, at);

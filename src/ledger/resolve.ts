@@ -19,7 +19,7 @@ import {
   type RecordedResolution,
 } from './record.ts';
 
-/** A decision that needs nothing beside it. */
+/** A decision that needs nothing beside it. @useDeclaredType */
 export type PlainDecision = 'not_charged' | 'accepted' | 'closed';
 
 /** Who decides, why, and what that person saw. */

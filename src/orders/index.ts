@@ -9,7 +9,7 @@ import * as operations from '../api/operations.ts';
 import type { HandlerCall } from '../follow-ups/step.ts';
 import type { SweepOptions, SweepResult } from '../follow-ups/sweep.ts';
 import { createSweeper, type RunOptions, readAccess } from '../follow-ups/sweeper.ts';
-import { getRecords } from '../journal/create-journal.ts';
+import { getRecords } from '../journal/core.ts';
 import { findOrderHandler } from './handlers.ts';
 import { type OrderPaymentsOptions, validateOrderId, validateOrderPaymentsOptions } from './options.ts';
 import { type OrderPressOptions, pressPay } from './press.ts';
@@ -34,12 +34,12 @@ export type { OrderReadOptions, OrderWaitOptions } from './wait.ts';
 export interface OrderPayments {
   /**
    * Charges a customer's Mobile Money number for an order: call it whenever the customer presses "Pay". It sends nothing
-   * while a payment is under way, once the order is paid, and while a person has to decide. Errors of the customer and of
-   * the service are not thrown: `state` and `error` tell them.
+   * while a payment is under way, once the order is paid, while a person has to decide, and once it has 50 payments. Errors of the
+   * customer and of the service are not thrown: `state` and `error` tell them.
    *
    * @throws {ConfigurationError} if an argument or an option cannot work. Nothing was sent.
    * @throws {AuthenticationError} if the service refuses the API key. It is an assumption that nothing was charged.
-   * @throws {JournalError} if the journal failed. If it failed before the charge, nothing was sent; `read` tells.
+   * @throws {JournalError} if the journal failed. This call made no charge.
    *
    * @example
    * ```ts
@@ -54,7 +54,7 @@ export interface OrderPayments {
    *
    * @throws {ConfigurationError} if an argument or an option cannot work. Nothing was sent.
    * @throws {AuthenticationError} if the service refuses the API key. It is an assumption that no payment was started.
-   * @throws {JournalError} if the journal failed. If it failed before the request, nothing was sent; `read` tells.
+   * @throws {JournalError} if the journal failed. This call started no payment.
    *
    * @example
    * ```ts
@@ -132,7 +132,7 @@ export interface OrderPayments {
 export function createOrderPayments(options: OrderPaymentsOptions): OrderPayments {
   const { payments, journal, ...handlers } = validateOrderPaymentsOptions(options);
   const access = readAccess(payments, journal);
-  const context = { payments, ...handlers, access, records: getRecords(journal) };
+  const context = { ...handlers, access, records: getRecords(journal) };
   const findHandler = (call: HandlerCall) => findOrderHandler(context, call);
   const sweeper = createSweeper({ kind: 'order', payments, journal, findHandler });
   const track = <T>(name: string, order: string, run: (id: string) => Promise<T>) =>

@@ -28,7 +28,7 @@ export interface OrderPaymentsOptions {
    *
    * - `unresolved`: a charge might exist under this key. Find out, and call `payments.resolve`.
    * - `shared_reference`: the transaction of this payment belongs to another one.
-   * - `overdue`: the deadline has passed. The payment can still become final, and is checked for 7 more days.
+   * - `overdue`: the deadline has passed. The payment can still become final, and is checked until 7 days after it began.
    * - `mismatch`: the transaction has another amount or currency than the payment.
    * - `gone`: the service does not know the transaction any more.
    * - `paid_twice`: another payment pays this order already: pay this one back.
@@ -39,8 +39,8 @@ export interface OrderPaymentsOptions {
    */
   onAttention: (attention: OrderAttention) => unknown;
   /**
-   * Called when the latest payment failed or was abandoned, and no other one of the order might still be paid but abandoned
-   * ones: ask the customer to pay again. It is called at least once. It is not called for what a person decided.
+   * Called when the payment that was last pressed for failed or was abandoned, and the order is `unpaid`: ask the customer to pay
+   * again. It is called at least once for each such payment. It is not called for what a person decided.
    *
    * @default none
    * @example onUnpaid: ({ order }) => remind(order)
@@ -74,8 +74,7 @@ export interface OrderAttention {
 }
 
 /** The options, checked, and what belongs to them. */
-export interface OrdersContext
-  extends Pick<OrderPaymentsOptions, 'payments' | 'onPaid' | 'onAttention' | 'onUnpaid'> {
+export interface OrdersContext extends Pick<OrderPaymentsOptions, 'onPaid' | 'onAttention' | 'onUnpaid'> {
   readonly access: ClientAccess;
   readonly records: Records;
 }

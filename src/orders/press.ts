@@ -27,7 +27,7 @@ import {
 import { createKeyContext, type KeyContext } from '../idempotency/key-errors.ts';
 import { type Claim, sendClaimed } from '../idempotency/send-claimed.ts';
 import { waitForJournal } from '../journal/call-store.ts';
-import { reportWarnings } from '../journal/create-journal.ts';
+import { reportWarnings } from '../journal/core.ts';
 import { namePayment } from '../journal/names.ts';
 import type { Found } from '../journal/records.ts';
 import { findShown, getState } from '../ledger/order.ts';
@@ -46,7 +46,8 @@ import { decideStatus, type OrderStatus } from './status.ts';
 export interface OrderPressOptions extends UnkeyedOptions {
   /**
    * Whether a customer who asks for another number, network, method or amount gets another payment while one is under way.
-   * A prompt cannot be withdrawn and a page cannot be closed, so the earlier one can still be paid: then it is `paid_twice`.
+   * A prompt cannot be withdrawn and a page cannot be closed, so the earlier one can still be paid: then it is `paid_twice`, or
+   * `price_changed` if it has another amount.
    *
    * @default false
    */
@@ -91,7 +92,7 @@ export async function pressPay<Input, Request extends CreateRequest, Result exte
   if (call instanceof InvalidInputError || access.closing.aborted) {
     const error = call instanceof InvalidInputError ? call : new ClosedError(operation.name);
     const { record } = await waitForJournal(() => records.read(name), { end: signal });
-    assertService(record, origin.service);
+    assertService(record, origin.service, operation.name);
     return addError(decideStatus(id, record, records.now), error, call instanceof InvalidInputError);
   }
   const { phone } = call.request;
@@ -145,7 +146,7 @@ async function decideAndPay<Input, Request extends CreateRequest, Result extends
       case 'in_review':
         return status();
       case 'join':
-        return await join(pressing, found, decision.number);
+        return await join(pressing, ask, found, decision.number);
       case 'differ':
         return addDiffers(status());
       case 'limit':
@@ -178,10 +179,20 @@ async function send<Input, Request extends CreateRequest, Result extends AnyTran
   const { signal } = keyed.call;
   const { record, isRecorded, result, error } = await sendClaimed(access, records, keyed, key, claim);
   const status = decideStatus(keyed.name.id, record, records.now);
-  if (result !== undefined) return status;
+  if (result !== undefined) return addPage(status, result);
   if (isThrown(error)) throw error;
   if (!isRecorded && isWithoutCharge(error)) throw signal?.aborted ? signal.reason : notRecordedError();
   return addError(status, error, !isAsked(record, claim.facts.ask, records.now));
+}
+
+/** An address that held a secret is not recorded, so only this press can return it. */
+function addPage(status: OrderStatus, result: AnyTransaction): OrderStatus {
+  const address = stringField(result, 'checkout_url');
+  if (status.state !== 'processing' || address === undefined) return status;
+  const { key } = status.payment;
+  if (status.payment.reference !== result.reference) return status;
+  const payment = { ...status.payment, checkout_url: address };
+  return { ...status, payment, payments: status.payments.map((item) => (item.key === key ? payment : item)) };
 }
 
 const addDiffers = (status: OrderStatus): OrderStatus =>
@@ -241,6 +252,8 @@ async function checkAll<Input, Request extends CreateRequest, Result>(
     },
     { known },
   );
+  // It goes on after an abort, and nobody waits for it then.
+  recording.catch(() => {});
   const { found } = await waitForJournal(() => recording, { end: call.signal });
   if (!failed) return { found };
   const status = decideStatus(name.id, found.record, records.now);
@@ -258,6 +271,7 @@ const MAX_READ_DELAY = 500;
  */
 async function join<Input, Request extends CreateRequest, Result>(
   { context, keyed: { name, call } }: Press<Input, Request, Result>,
+  ask: Ask,
   joined: Found,
   number: number,
 ): Promise<OrderStatus> {
@@ -274,14 +288,7 @@ async function join<Input, Request extends CreateRequest, Result>(
     found = await waitForJournal(() => records.read(name), { end: call.signal });
   }
   const status = decideStatus(name.id, found.record, records.now);
-  return isWithoutPage(found.record, number) ? addDiffers(status) : status;
-}
-
-/** The address of the page held a secret, so it is not recorded: the customer needs another one. */
-function isWithoutPage(record: LedgerRecord | null, number: number): boolean {
-  const payment = record?.payments[number - 1];
-  if (payment?.operation !== 'initialize' || payment.charge.is !== 'made') return false;
-  return stringField(payment.charge.result, 'checkout_url') === undefined;
+  return isAsked(found.record, ask, records.now) ? status : addDiffers(status);
 }
 
 /** Whether an error is the caller's own. What a customer or the service causes is a part of the status. */

@@ -26,7 +26,7 @@ export interface OrderPayment {
   readonly network?: string;
   /** The transaction, once the service has named it. */
   readonly reference?: string;
-  /** Of a checkout payment: send the customer there. */
+  /** Of a checkout payment: send the customer there. If it holds a secret, only the call that opened the page returns it. */
   readonly checkout_url?: string;
   /** The status that the last check returned, before that the one that the service returned first. */
   readonly status?: string;

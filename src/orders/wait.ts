@@ -126,7 +126,7 @@ interface AwaitedPayment {
 /** Waits until the payment is final, until another process has recorded something, or for the time that is left. */
 async function waitForNews(context: OrdersContext, known: Found, awaited: AwaitedPayment): Promise<void> {
   const { id, reference, number, getLeft, getLimits, signal } = awaited;
-  const { payments, records } = context;
+  const { access, records } = context;
   const payment = known.record?.payments[number - 1];
   if (!payment) return;
   const { amount, currency, createdAt } = payment;
@@ -147,14 +147,16 @@ async function waitForNews(context: OrdersContext, known: Found, awaited: Awaite
   try {
     // Of the clock of this process, as a wait counts.
     const startedAt = Date.now() - Math.max(0, records.now - createdAt);
-    const transaction = await payments.waitForFinalStatus(reference, {
+    const { transaction, age } = await access.waitForFinal(reference, {
       expect: { amount, currency },
       startedAt,
       timeout: Date.now() - startedAt + getLeft(),
       signal: either.signal,
     });
-    await record(toChecked(reference, { transaction, retryAfter: undefined }, records.now));
-    if (!isNews(payment.finalStatuses, transaction.status))
+    const checked = toChecked(reference, { transaction, retryAfter: undefined }, records.now - age);
+    const { found } = await record(checked);
+    // Of a payment that is being sent, a check is recorded once the service has answered.
+    if (found.version === known.version || !isNews(payment.finalStatuses, transaction.status))
       await sleep(Math.min(ERROR_PAUSE, getLeft()), signal);
   } catch (error) {
     signal.throwIfAborted();
@@ -162,7 +164,9 @@ async function waitForNews(context: OrdersContext, known: Found, awaited: Awaite
     const isOwn = CALLERS_OWN.some((kind) => error instanceof kind);
     if (isOwn || getLateResult(error)) throw error;
     const isAboutPayment = error instanceof TransactionMismatchError || error instanceof NotFoundError;
-    if (isAboutPayment) await record(toFailedCheck(reference, error, records.now));
+    // It might have been asked as long ago as that.
+    const askedAt = records.now - access.client.timeout;
+    if (isAboutPayment) await record(toFailedCheck(reference, error, askedAt));
     await sleep(Math.min(ERROR_PAUSE, getLeft()), signal);
   } finally {
     news.abort(NEWS);

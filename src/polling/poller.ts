@@ -111,6 +111,7 @@ export class Poller {
     else {
       this.#deadlines.upsert(waiter, waiter.deadline);
       if (!group.inFlight) this.#schedulePoll(group, planPollForNewWaiter(waiter, request, now));
+      else if (waiter.until === 'response') group.isNotified = true;
     }
     this.#setTimer(now);
     return waiter;
@@ -303,7 +304,7 @@ export class Poller {
       if (isAccepted(result)) this.#rateLimiter.onAccepted(endedAt, now, group.reference);
       if (group.inFlight === inFlight) {
         group.inFlight = undefined;
-        this.#handleResult(group, result, lag, endedAt);
+        this.#handleResult(group, result, { lag, age: endedAt - now }, endedAt);
       }
       this.#tick();
     };
@@ -313,7 +314,12 @@ export class Poller {
     );
   }
 
-  #handleResult(group: PollGroup, pollResult: PollResult, lag: number, now: number): void {
+  #handleResult(
+    group: PollGroup,
+    pollResult: PollResult,
+    { lag, age }: { lag: number; age: number },
+    now: number,
+  ): void {
     recordResult(group, pollResult, now);
     const ended = this.#removeEnded(group, pollResult, now);
     const remaining = [...group.waiters];
@@ -324,7 +330,7 @@ export class Poller {
     this.#client.report(createPollEvent(group, pollResult, lag, delay));
     for (const { waiter, waitResult } of ended) {
       callOnPoll(waiter, pollResult, now, null);
-      this.#end(waiter, waitResult, now);
+      this.#end(waiter, waitResult, age, now);
     }
     const transaction = pollResult.callResult?.result;
     for (const waiter of remaining) {
@@ -356,11 +362,11 @@ export class Poller {
     return group.dueAt;
   }
 
-  #end(waiter: Waiter, waitResult: WaitResult, now: number): void {
+  #end(waiter: Waiter, waitResult: WaitResult, age: number, now: number): void {
     if (waitResult.result === 'timeout' && waitResult.transaction)
       waiter.onTransaction?.(waitResult.transaction);
     if (waitResult.result === 'final') {
-      waiter.resolve(waitResult.transaction, waitResult.retryAfter);
+      waiter.resolve(waitResult.transaction, waitResult.retryAfter, age);
       this.#reportEnd(waiter, 'final', now);
     } else {
       const isFailed = waitResult.result === 'failed';

@@ -52,17 +52,21 @@ export interface PollGroup extends HeapItem {
 
 /**
  * Resolves the caller's promise. It rejects that promise if it is given a rejected one: a second function for that would
- * take 64 bytes more for each wait. `retryAfter` is that of the response, in milliseconds.
+ * take 64 bytes more for each wait. `retryAfter` is that of the response, and `age` is how long ago it was asked for, in milliseconds.
  */
 export type ResolveWaiter = (
   transaction: Transaction | Promise<never>,
   retryAfter?: number | undefined,
+  age?: number | undefined,
 ) => void;
 
 /** When a wait started: on the monotonic clock, and in milliseconds since 1970. */
 export type WaitStart = Pick<Waiter, 'startedMono' | 'startedAt'>;
 
-/** Creates a waiter that is in no heap yet. A poll in flight counts as its own: it gets that poll's result too. */
+/**
+ * Creates a waiter that is in no heap yet. A poll in flight counts as its own: it gets that poll's result too. A single check does not
+ * take it: what it asks for is the status from now on.
+ */
 export function createWaiter(
   group: PollGroup,
   request: NormalizedWait,
@@ -82,7 +86,7 @@ export function createWaiter(
     startedMono,
     startedAt,
     deadline: Math.ceil(startedMono + timeout),
-    attemptsBefore: group.attempts - (group.inFlight ? 1 : 0),
+    attemptsBefore: group.attempts - (group.inFlight && until !== 'response' ? 1 : 0),
     resolve,
     dueAt: 0,
     heapIndex: -1,
@@ -131,6 +135,7 @@ export function getWaitResult(
   isTemporary: boolean,
   redactReference: (reference: string) => string,
 ): WaitResult | undefined {
+  if (waiter.until === 'response' && countAttempts(waiter) === 0) return undefined;
   if (!callResult && (!isTemporary || waiter.until === 'response'))
     return { result: 'failed', reason: error };
   if (callResult && isFinalFor(waiter, callResult.result)) {

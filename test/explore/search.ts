@@ -2,7 +2,7 @@
 
 import { findBroken, findBrokenEnd, forgetJudged } from './judge.ts';
 import { hashParts, toPart } from './parts.ts';
-import type { LedgerRecord, Payment } from './rules.ts';
+import { type LedgerRecord, MIN_SLOW_CHECKS, type Payment } from './rules.ts';
 import { listSteps } from './steps.ts';
 import { type Config, createWorld, NOW, type World } from './world.ts';
 
@@ -32,14 +32,19 @@ function simplify(record: LedgerRecord): LedgerRecord {
 }
 
 function simplifyPayment({ pace, charge, ...payment }: Payment, places: readonly number[]): Payment {
-  const { notifiedAt } = pace ?? {};
+  const { notifiedAt, slow = 0 } = pace ?? {};
+  const simplePace = {
+    nextAt: NOW,
+    slow: slow > 0 ? MIN_SLOW_CHECKS : 0,
+    ...(notifiedAt !== undefined && { notifiedAt }),
+  };
   return {
     ...payment,
     charge: charge.is === 'sending' && charge.until <= NOW ? { ...charge, until: NOW } : charge,
     attempts: 0,
     pressed: payment.pressed === 0 ? 0 : places.indexOf(payment.pressed) + 1,
     resolutions: payment.resolutions.map((entry) => ({ ...entry, at: 0, by: '', reason: '' })),
-    ...(pace && { pace: { nextAt: NOW, slow: 0, ...(notifiedAt !== undefined && { notifiedAt }) } }),
+    ...(pace && { pace: simplePace }),
   };
 }
 

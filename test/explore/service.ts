@@ -94,7 +94,7 @@ export function listServiceSteps({ world, config, go }: StepContext, flightIndex
 }
 export const toMade = (ref: string, isClaimed: boolean, other = false): rules.MadeCharge => ({
   is: 'made',
-  result: { reference: ref },
+  result: { reference: ref, checkout_url: 'page' },
   isClaimed,
   ...(other && { other: toPrice(9) }),
 });

@@ -1,5 +1,5 @@
 import { Attempt, type AttemptFacts, type RequestOutcome } from '../../src/journal/attempt.ts';
-import { getRecords } from '../../src/journal/create-journal.ts';
+import { getRecords } from '../../src/journal/core.ts';
 import type { Journal, RecordChange } from '../../src/journal/index.ts';
 import type { Found } from '../../src/journal/records.ts';
 import { type Ask, type Owner, press } from '../../src/ledger/press.ts';
@@ -7,7 +7,7 @@ import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { readClocks } from '../../src/timing.ts';
 
 /** What these claims ask for. */
-export const chargeAsk: Omit<Ask, 'attempt'> = {
+const chargeAsk: Omit<Ask, 'attempt'> = {
   operation: 'chargeMobileMoney',
   fingerprint: 'c0ffee',
   amount: '25.50',
@@ -59,7 +59,7 @@ export async function completeClaim(
   { facts, found }: ClaimedKey,
   outcome: RequestOutcome,
 ): Promise<LedgerRecord | null> {
-  return await new Attempt(getRecords(journal), facts, found, readClocks()).record(outcome, () => {});
+  return await new Attempt(getRecords(journal), facts, found, readClocks()).record(outcome);
 }
 
 /** Claims a key that must be free, and records how its charge ended. */

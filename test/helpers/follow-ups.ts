@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import {
   createFollowUps,
   type FollowUpEvent,
@@ -193,4 +194,26 @@ export async function changeText(
     dueAt: Math.round(now),
   } as const;
   await store.write(key, { expected: record.version, version: 'changed', text, mustCommit: false, index });
+}
+
+/** Returns a store with a clock of its own. */
+export function keepTime(store: JournalStore, getNow: () => number): JournalStore {
+  const atStore = <A extends unknown[], T>(step: (...args: A) => Promise<T>) => {
+    return async (...args: A) => {
+      const processNow = Date.now();
+      vi.setSystemTime(getNow());
+      // A step of this store takes its time before it first waits.
+      const done = step(...args);
+      vi.setSystemTime(processNow);
+      return await done;
+    };
+  };
+  const { read, write, claimDue, countDue } = store;
+  if (!claimDue || !countDue) throw new Error('the store has no follow-ups');
+  return {
+    read: atStore(read),
+    write: atStore(write),
+    claimDue: atStore(claimDue),
+    countDue: atStore(countDue),
+  };
 }

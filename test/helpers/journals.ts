@@ -7,13 +7,14 @@ import {
   createJournal,
   type Journal,
   type JournalOptions,
+  type JournalState,
   type JournalStore,
   memoryJournal,
   type StoredRecord,
 } from '../../src/journal/index.ts';
+import { toEntry } from '../../src/journal/list.ts';
 import { sqliteJournal } from '../../src/journal/sqlite.ts';
 import { parseLedgerRecord } from '../../src/ledger/record.ts';
-import { parseJson } from '../../src/untrusted.ts';
 
 /** A SQLite file of the test's own. */
 export function sqliteFile() {
@@ -55,17 +56,28 @@ export const kinds: [string, (options?: JournalOptions) => Handles][] = [
 /** Under it no heartbeat writes, and no claim expires, however slow the machine is. */
 export const LONG_LEASE = 600_000;
 
+type Write = JournalStore['write'];
+
+/** Returns the state of the latest payment that a write of a key records; `undefined`: it records a claim of a reference. */
+export function stateOf(text: string): JournalState | undefined {
+  const record = parseLedgerRecord(JSON.parse(text));
+  // At the start of time no lease is over.
+  return record && toEntry({ kind: record.kind, id: '' }, record, record.payments.length, 0).state;
+}
+
 /** Records in a map that a test can read and break, for journals with this lease. */
 export function sharedStore(lease = LONG_LEASE) {
   const records = new Map<string, StoredRecord>();
-  const writes: { key: string; text: string }[] = [];
+  const writes: { key: string; state: JournalState | undefined; text: string }[] = [];
   let clock: () => number = Date.now;
   const store: JournalStore = {
-    read: async (key) => ({ record: records.get(key) ?? null, now: clock() }),
+    async read(key) {
+      return { record: records.get(key) ?? null, now: clock() };
+    },
     async write(key, { expected, version, text }) {
       if ((records.get(key)?.version ?? null) !== expected) return false;
       records.set(key, { version, text });
-      writes.push({ key, text });
+      writes.push({ key, state: stateOf(text), text });
       return true;
     },
   };
@@ -74,10 +86,11 @@ export function sharedStore(lease = LONG_LEASE) {
     records,
     /** Every write that was done, in order. */
     writes,
-    /** What each write has left of the payment of a key. */
-    states: (key: string) =>
-      writes.flatMap(({ key: written, text }) => (written === `key ${key}` ? readState(text) : [])),
+    states: (key: string) => writes.filter((write) => write.key === `key ${key}`).map(({ state }) => state),
     journal: (options?: JournalOptions) => createJournal(store, { lease, ...options }),
+    /** Makes a journal whose writes that leave a key in one of these states go through `step`. */
+    intercepted: (states: readonly JournalState[], step: (...write: Parameters<Write>) => Promise<boolean>) =>
+      createJournal(interceptWrites(store, states, step), { lease }),
     /** The store's own clock from now on. */
     setClock(now: () => number) {
       clock = now;
@@ -85,17 +98,17 @@ export function sharedStore(lease = LONG_LEASE) {
   };
 }
 
-/** Returns what is known of the charge of a key, in the words of `JournalState`. */
-function readState(text: string): string {
-  const charge = parseLedgerRecord(parseJson(text))?.payments[0]?.charge;
-  switch (charge?.is) {
-    case 'sending':
-      return 'begun';
-    case 'made':
-      return 'completed';
-    case 'none':
-      return charge.why;
-    default:
-      return charge?.is ?? 'unreadable';
-  }
+/** Returns the store with its writes that leave a key in one of these states replaced. */
+function interceptWrites(
+  store: JournalStore,
+  states: readonly JournalState[],
+  step: (...write: Parameters<Write>) => Promise<boolean>,
+): JournalStore {
+  return {
+    ...store,
+    write: (key, change) => {
+      const state = stateOf(change.text);
+      return state && states.includes(state) ? step(key, change) : store.write(key, change);
+    },
+  };
 }

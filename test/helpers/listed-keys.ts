@@ -1,4 +1,4 @@
-import { getRecords } from '../../src/journal/create-journal.ts';
+import { getRecords } from '../../src/journal/core.ts';
 import type { Journal, JournalQuery } from '../../src/journal/index.ts';
 
 /** Returns the keys that a journal lists, in their order. */

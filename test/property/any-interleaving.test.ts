@@ -2,16 +2,16 @@ import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { fakeClocks, pass, turns } from '../helpers/fake-timers.ts';
 import { chooseSize } from '../helpers/sized.ts';
-import { commands } from './interleavings.ts';
+import { commands, type StoreFault, storeFaults } from './interleavings.ts';
 import { simulateProcesses } from './simulated-processes.ts';
 
 test('never charges a key twice unless a person freed it (property)', async () => {
   const numRuns = chooseSize(120, 300);
   fakeClocks();
-  const tally = { sent: 0, made: 0, freed: 0 };
+  const tally = { sent: 0, made: 0, freed: 0, faults: new Set<StoreFault>() };
   await fc.assert(
     fc.asyncProperty(commands, async (list) => {
-      const { startCall, resolve, judge, sent, freed } = simulateProcesses();
+      const { startCall, resolve, judge, sent, freed, faults } = simulateProcesses();
       for (const command of list) {
         if (command.does === 'call') startCall(command);
         if (command.does === 'resolve') await resolve(command);
@@ -24,10 +24,12 @@ test('never charges a key twice unless a person freed it (property)', async () =
       tally.sent += sent.length;
       tally.made += sent.filter(({ made }) => made).length;
       tally.freed += freed.length;
+      for (const fault of faults) tally.faults.add(fault);
     }),
     { numRuns },
   );
   expect(tally.sent).toBeGreaterThan(numRuns);
   expect(tally.made).toBeGreaterThan(numRuns / 2);
   expect(tally.freed).toBeGreaterThan(numRuns / 30);
+  expect([...tally.faults].sort()).toEqual([...storeFaults, 'none'].sort());
 });

@@ -13,8 +13,12 @@ const responses = [
 ] as const;
 export type ServiceResponse = (typeof responses)[number];
 
-/** A fault of the database at one of its steps: before it is done, or after. */
-type StoreFault = 'before' | 'after' | 'none';
+/**
+ * What the database does at one of its steps: it fails before the step is done or after, does it long after its client gave up, never
+ * responds, or says of a write that another one came first.
+ */
+export const storeFaults = ['before', 'after', 'late', 'hangs', 'conflicts'] as const;
+export type StoreFault = (typeof storeFaults)[number] | 'none';
 
 export type Command =
   | {
@@ -43,9 +47,13 @@ const call = fc.record({
     fc.record({ step: fc.constantFrom('claim', 'complete'), side: fc.constantFrom('before', 'after') }),
     { freq: 4 },
   ),
-  faults: fc.array(fc.constantFrom<StoreFault[]>('none', 'none', 'none', 'before', 'after'), {
-    maxLength: 6,
-  }),
+  faults: fc.array(
+    fc.oneof(
+      { weight: 8, arbitrary: fc.constant('none' as const) },
+      { weight: 3, arbitrary: fc.constantFrom<StoreFault[]>(...storeFaults) },
+    ),
+    { maxLength: 8 },
+  ),
   abortAfter: fc.option(fc.constantFrom(0, 100, 3_000), { freq: 5 }),
 });
 

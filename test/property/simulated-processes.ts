@@ -1,10 +1,9 @@
-import { PaymentsClient, PaymentsError } from '../../src/index.ts';
-import { getJournalCore } from '../../src/journal/core.ts';
-import { createJournal, type Journal, type JournalStore, type Resolution } from '../../src/journal/index.ts';
-import { changed, sharedStore } from '../helpers/journals.ts';
+import { JournalError, PaymentsClient, PaymentsError } from '../../src/index.ts';
+import { createJournal, type JournalStore, type Resolution } from '../../src/journal/index.ts';
+import { sharedStore, stateOf } from '../helpers/journals.ts';
 import { note } from '../helpers/resolution-note.ts';
 import { charge, successBodies } from '../helpers/service.ts';
-import type { Command, ServiceResponse } from './interleavings.ts';
+import type { Command, ServiceResponse, StoreFault } from './interleavings.ts';
 
 type Call = Command & { does: 'call' };
 
@@ -17,6 +16,9 @@ interface Sent {
   /** Whether it is proven that there is no charge. */
   rejected: boolean;
 }
+
+/** Of the journals. */
+const LEASE = 10_000;
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
 const never = () => new Promise<never>(() => {});
@@ -40,7 +42,9 @@ const responses: Record<ServiceResponse, (reference: string) => Response | Promi
 
 /** Simulates processes that charge under two keys, with their database, the service and a person. */
 export function simulateProcesses() {
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
+  const faults = new Set<StoreFault>();
+  const returned: { state: { readonly dead: boolean }; key: string; reference: string }[] = [];
   const sent: Sent[] = [];
   const freed: { order: number; key: string }[] = [];
   const found = new Set<string>();
@@ -71,7 +75,9 @@ export function simulateProcesses() {
     const client = new PaymentsClient({
       apiKey: 'sk_test_4vK9qLm2Xw7RtZ',
       baseUrl: 'https://payments.example/api/v1',
-      journal: killAtStep(createJournal(failSteps(shared.store, call.faults)), call, die),
+      journal: createJournal(killAtStep(failSteps(shared.store, call.faults, faults), call, die), {
+        lease: LEASE,
+      }),
       fetch: fetchFor(call, mine),
       maxRetries: 1,
       timeout: 20_000,
@@ -86,6 +92,7 @@ export function simulateProcesses() {
           if (state.dead) return;
           if (!(made?.made && made.key === call.key) && !found.has(reference))
             violations.push(`${call.key} got ${reference}, which the service never made`);
+          returned.push({ state, key: call.key, reference });
           if (amount !== '25.50') violations.push(`${call.key} got a result of ${amount}`);
         },
         (error: unknown) => {
@@ -137,55 +144,78 @@ export function simulateProcesses() {
     return ['new', 'not_sent', 'rejected'].includes(state) ? [`${key} was charged and is ${state}`] : [];
   };
 
+  /** What a caller got is recorded, unless its process died: as the charge of the key, or as another one that the service made under it. */
+  const findForgotten = async (key: string) => {
+    const named: (string | undefined)[] = [];
+    for (let number = 1; ; number++) {
+      const entry = await shared.journal().read(number === 1 ? key : `${key}/${number}`);
+      if (!entry) break;
+      named.push(entry.reference, ...entry.resolutions.map(({ resolution }) => Object(resolution).reference));
+    }
+    return returned.flatMap(({ state, key: own, reference }) =>
+      own === key && !state.dead && !named.includes(reference)
+        ? [`${key} got ${reference}, which is not recorded`]
+        : [],
+    );
+  };
+
   const judge = async () => {
     const keys = ['order-1', 'order-2'];
-    const free = await Promise.all(keys.map(findFreedCharge));
+    const free = await Promise.all([...keys.map(findFreedCharge), ...keys.map(findForgotten)]);
     const endless = calls.filter(({ ended, dead }) => !ended && !dead).map(({ call }) => ({ endless: call }));
     return [...violations, ...keys.flatMap(findDoubleSend), ...free.flat(), ...endless];
   };
 
-  return { startCall, resolve, judge, sent, freed };
+  return { startCall, resolve, judge, sent, freed, faults };
 }
 
-/** Creates a journal whose process is killed at one of its steps. No later step runs. */
-function killAtStep(journal: Journal, { death }: Call, die: () => void): Journal {
+/** A store whose process is killed at one of its steps. No later step runs. */
+function killAtStep(store: JournalStore, { death }: Call, die: () => void): JournalStore {
   let alive = true;
-  const step =
-    <Args extends unknown[], T>(name: string, work: (...args: Args) => Promise<T>) =>
-    async (...args: Args): Promise<T> => {
-      const dies = death?.step === name;
-      if (dies && death.side === 'before') {
-        alive = false;
-        die();
-      }
-      if (!alive) return never();
-      const result = await work(...args);
-      if (dies) {
-        alive = false;
-        die();
-      }
-      return alive ? result : never();
-    };
-  return changed(journal, {
-    claim: step('claim', getJournalCore(journal).claim),
-    renew: step('renew', getJournalCore(journal).renew),
-    complete: step('complete', getJournalCore(journal).complete),
-    read: step('read', journal.read),
-  });
+  const kill = () => {
+    alive = false;
+    die();
+  };
+  // Nothing is left to wait for: the journal tries no step again after this error.
+  const assertAlive = () => {
+    if (!alive) throw new JournalError('Killed.', { outcome: 'unknown' });
+  };
+  return {
+    async read(key) {
+      assertAlive();
+      return await store.read(key);
+    },
+    async write(key, change) {
+      const state = stateOf(change.text);
+      const step = state === undefined ? undefined : state === 'begun' ? 'claim' : 'complete';
+      const dies = death !== null && death.step === step;
+      if (dies && death.side === 'before') kill();
+      assertAlive();
+      const written = await store.write(key, change);
+      if (dies) kill();
+      assertAlive();
+      return written;
+    },
+  };
 }
 
-/** A database that fails at some steps, before or after it has done them. */
-function failSteps(store: JournalStore, faults: Call['faults']): JournalStore {
-  const remaining = [...faults];
-  const step = async <T>(work: () => Promise<T>): Promise<T> => {
-    const now = remaining.shift();
+/** A database that fails at some steps. */
+function failSteps(store: JournalStore, planned: Call['faults'], occurred: Set<StoreFault>): JournalStore {
+  const remaining = [...planned];
+  const step = async <T>(work: () => Promise<T>, conflict: T | undefined): Promise<T> => {
+    const now = remaining.shift() ?? 'none';
+    if (now === 'conflicts' && conflict === undefined) return await work();
+    occurred.add(now);
+    if (now === 'conflicts' && conflict !== undefined) return conflict;
     if (now === 'before') throw fault('ECONNRESET');
+    if (now === 'hangs') return await never();
+    if (now === 'late') await sleep(15_000);
     const result = await work();
     if (now === 'after') throw fault('ECONNRESET');
     return result;
   };
   return {
-    read: (key) => step(() => store.read(key)),
-    write: (key, change) => step(() => store.write(key, change)),
+    read: (key) => step(() => store.read(key), undefined),
+    write: (key, change) => step(() => store.write(key, change), false),
   };
 }

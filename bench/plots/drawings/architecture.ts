@@ -10,9 +10,10 @@ const LAYERS = 472;
 
 const layers: readonly (readonly [title: string, line: string])[] = [
   ['options, normalize-options', 'checked once, each default filled in'],
-  ['the interface of the journal', 'journal, record, resolution, store'],
+  ['journal', 'records, references, lists, and each database'],
   ['errors, events, redact', 'outcomes, and what can be printed'],
   ['api, phone', 'operations, schemas, money, numbers'],
+  ['ledger', 'the rules of an order, as pure functions'],
   ['schedule, timing', 'pure functions, clocks, timeouts'],
 ];
 
@@ -21,7 +22,14 @@ const boxes: readonly Box[] = [
   { x: 138, y: 0, width: THIRD, titles: ['sandbox'], lines: ['pages, HTTP'], kind: 'end' },
   { x: 276, y: 0, width: THIRD, titles: ['node'], lines: ['undiciTransport'], kind: 'end' },
   { x: 0, y: 64, width: HALF, titles: ['testing'], lines: ['the service in memory'], kind: 'end' },
-  { x: RIGHT, y: 64, width: HALF, titles: ['follow-ups'], lines: ['sweep, run, notify'], kind: 'end' },
+  {
+    x: RIGHT,
+    y: 64,
+    width: HALF,
+    titles: ['orders, follow-ups'],
+    lines: ['sweep, run, notify'],
+    kind: 'end',
+  },
   {
     x: 0,
     y: CLIENT,
@@ -43,9 +51,9 @@ const boxes: readonly Box[] = [
     x: RIGHT,
     y: PARTS,
     width: HALF,
-    height: 108,
-    titles: ['journal'],
-    lines: ['SQLite family,', 'PostgreSQL, MySQL,', 'Redis, or a store', 'of the merchant'],
+    height: 224,
+    titles: ['idempotency'],
+    lines: ['claim, send, record,', 'resolve, check'],
     kind: 'step',
   },
   {
@@ -55,15 +63,6 @@ const boxes: readonly Box[] = [
     height: 88,
     titles: ['http'],
     lines: ['call, send, attempt,', 'transport (ky),', 'response'],
-    kind: 'step',
-  },
-  {
-    x: RIGHT,
-    y: PARTS + 136,
-    width: HALF,
-    height: 88,
-    titles: ['idempotency'],
-    lines: ['claim, heartbeat,', 'send, complete'],
     kind: 'step',
   },
   ...layers.map(
@@ -79,17 +78,14 @@ const boxes: readonly Box[] = [
 ];
 
 function drawLayers(): Body {
-  const arrows = [CLIENT + 52, PARTS + 108, PARTS + 224].flatMap((y) =>
-    [HALF / 2, RIGHT + HALF / 2].map((x) =>
-      // The client gets a journal as an option, and imports its types only.
-      arrow(
-        [
-          { x, y },
-          { x, y: y + 28 },
-        ],
-        { isDashed: y < PARTS && x > RIGHT },
-      ),
-    ),
+  const left = HALF / 2;
+  const right = RIGHT + HALF / 2;
+  const starts = [CLIENT + 52, PARTS + 224].flatMap((y) => [left, right].map((x) => ({ x, y })));
+  const arrows = [...starts, { x: left, y: PARTS + 108 }].map(({ x, y }) =>
+    arrow([
+      { x, y },
+      { x, y: y + 28 },
+    ]),
   );
   const elements = [...boxes.map(box), ...arrows].join('\n');
   return { elements, height: LAYERS + 62 * (layers.length - 1) + 52 };
@@ -98,7 +94,6 @@ function drawLayers(): Body {
 export const architecture: Picture = {
   name: 'architecture',
   title: 'The parts of src',
-  subtitle:
-    'A part imports only what is beside or below it. The client gets its journal as an option (dashed).',
+  subtitle: 'A part imports only what is beside or below it.',
   body: drawLayers(),
 };

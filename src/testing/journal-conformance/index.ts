@@ -17,7 +17,7 @@ import { recordCases } from './records.ts';
 
 export type { OpenedStore, OpenStore } from './context.ts';
 
-/** One promise of a {@link JournalStore}. */
+/** One promise of a `JournalStore`. */
 export interface JournalCase {
   /** The promise. */
   readonly name: string;

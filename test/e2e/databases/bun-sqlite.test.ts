@@ -67,7 +67,7 @@ describe.skipIf(!hasBun)('bun-sqlite', () => {
       replayed: 'TXN-order-1-1',
       inside: expect.stringMatching(/^JournalError: .*inside a transaction/),
       listed: ['order-1'],
-      completed: 1,
+      count: { records: 1, attention: 0 },
       delivered: ['order-1'],
       pragmas: [{ journal_mode: 'wal' }, { synchronous: 2 }],
     });

@@ -113,7 +113,9 @@ export async function killObject({
     const handle = {
       batch: async (statements: unknown) => rows.parse(await shop.run('object', 'batch', statements)),
     };
-    const found = await checkKeys(sqliteJournal(handle, { lease: LEASE }), { keys, service, calls });
+    const found = hasJournal
+      ? await checkKeys(sqliteJournal(handle, { lease: LEASE }), { keys, service, calls })
+      : { completed: 0, rejected: 0, unknown: 0, notCharged: 0, violations: [] };
     const doubleCharges = findDoubleCharges({ keys, service });
     return { keys, kills, charges: service.charges.length, doubleCharges, ...found };
   } finally {

@@ -12,7 +12,7 @@ export const API_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
 export const EMAIL = 'ama.serwaa@example.com';
 export const PHONE = '024 412 3456';
 
-const input: ChargeMobileMoneyInput = {
+export const input: ChargeMobileMoneyInput = {
   amount: '25.50',
   customer_email: EMAIL,
   phone: PHONE,

@@ -8,10 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { createFollowUps } from '../../../src/follow-ups/index.ts';
-import { JournalError, OutcomeUnknownError, type PaymentsClient } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { JournalError, type PaymentsClient } from '../../../src/index.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import type { Journal } from '../../../src/journal/index.ts';
-import { type JournalConformanceOptions, journalConformance } from '../../../src/testing/index.ts';
+import { createOrderPayments } from '../../../src/orders/index.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
+import { listKeys } from '../../helpers/listed-keys.ts';
 import { PATIENCE } from '../../helpers/patience.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -24,12 +26,10 @@ import { runOrderProof } from '../crash/orders/harness.ts';
 import { type CallResult, callResultSchema, chargeAtOnce } from './charge-at-once.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 import type { RunningDatabase, TestDatabase } from './database.ts';
-import { API_KEY, chargeOrder, createClient, EMAIL, PHONE } from './shop.ts';
+import { API_KEY, chargeOrder, createClient, EMAIL, input, PHONE } from './shop.ts';
 
 /** What {@link describeDatabase} takes besides the database. */
 interface SuiteOptions {
-  /** What the store does not have on purpose. */
-  without?: JournalConformanceOptions['without'];
   /** The kind that sends the same statements. Sweepers are killed there, for both. */
   statementsOf?: string;
 }
@@ -46,8 +46,8 @@ export function describeDatabase(kind: string, database: TestDatabase, options: 
   describe.skipIf(database.missing !== undefined)(kind, () => {
     // The cases share one storage, and can run at the same time.
     const describeCases = database.conformsInTurn === undefined ? describe.concurrent : describe;
-    describeCases('conforms', () => describeConformance(database, options));
-    describe('protects charges', () => describeCharges(kind, database, options));
+    describeCases('conforms', () => describeConformance(database));
+    describe('protects charges', () => describeCharges(kind, database));
     if (database.oneProcess === undefined)
       describe('survives SIGKILL', () => describeCrashes(kind, database, options));
     else console.log(`${kind} is not tried in processes that are killed: ${database.oneProcess}`);
@@ -68,13 +68,13 @@ function useDatabase(database: TestDatabase): () => RunningDatabase {
   };
 }
 
-function describeConformance(database: TestDatabase, { without }: SuiteOptions): void {
+function describeConformance(database: TestDatabase): void {
   const readRunning = useDatabase(database);
   const openStore = async (storage: string) => {
     const { journal, close } = await database.open(readRunning().place, {}, storage);
     return { store: getRecords(journal).store, close };
   };
-  const cases = journalConformance(openStore, { without });
+  const cases = journalConformance(openStore);
   test.each(cases)('$name', ({ run }) => run());
 }
 
@@ -84,10 +84,8 @@ const PROCESSES = 4;
 
 /** The lease of a shop that charges: no machine is so busy that it expires. In milliseconds. */
 const LEASE = 120_000;
-/** A handle with this one reads what was never completed as expired, in milliseconds. */
-const SHORT_LEASE = 3_000;
 
-function describeCharges(kind: string, database: TestDatabase, { without = [] }: SuiteOptions): void {
+function describeCharges(kind: string, database: TestDatabase): void {
   const readRunning = useDatabase(database);
   let service: CountingService;
   beforeAll(async () => {
@@ -131,7 +129,7 @@ function describeCharges(kind: string, database: TestDatabase, { without = [] }:
   });
 
   test.each([
-    ['returns the result of a charge, then loses its record', 'after the result'],
+    ['records a charge once the database is back', 'after the result'],
     ['keeps a charge through a short outage', 'before the result'],
   ])('%s', async (_, comesBack) => {
     const { running, ...shop } = await openShop(database, useShop());
@@ -141,6 +139,7 @@ function describeCharges(kind: string, database: TestDatabase, { without = [] }:
     // An early failure is reported by the expectation below.
     charging.catch(() => {});
     await expect.poll(() => service.chargesFor(key)).toHaveLength(1);
+    const [reference] = service.chargesFor(key);
     await running.takeAway();
     let isAway = true;
     try {
@@ -149,26 +148,52 @@ function describeCharges(kind: string, database: TestDatabase, { without = [] }:
         isAway = false;
       }
       release();
-      expect(await charging).toBe(service.chargesFor(key)[0]);
+      expect(await charging).toBe(reference);
     } finally {
       release();
       if (isAway) await running.bringBack();
     }
+    const other = await openShop(database, useShop());
+    await expect
+      .poll(() => other.journal.read(key).catch(() => null), { interval: 200, timeout: PATIENCE })
+      .toMatchObject({ state: 'completed', reference });
+    expect([await shop.charge(key), await other.charge(key)]).toEqual([reference, reference]);
+    expect(service.chargesFor(key)).toHaveLength(1);
     // The handle works again.
     await chargeWhenBack(shop, `${key}-next`);
-    const chargeFrom = (journal: Journal, name: string) =>
-      chargeOrder(createClient({ baseUrl: service.baseUrl, journal }), name);
-    // The result was recorded, or it is unknown to all others. The key is never charged again.
-    const again = await settle(chargeFrom(await openJournal(database, running, SHORT_LEASE), key));
-    if ('error' in again) expect(again.error).toBeInstanceOf(OutcomeUnknownError);
-    else
-      expect([again.value, await chargeFrom(shop.journal, key)]).toEqual(
-        Array(2).fill(service.chargesFor(key)[0]),
-      );
-    expect(service.chargesFor(key)).toHaveLength(1);
   });
 
-  test.skipIf(without.includes('followUps'))('loses no follow-up while the database is away', async () => {
+  test('pays an order once by two handles, and lists its payment', async () => {
+    const order = 'order-of-two';
+    const paid: unknown[] = [];
+    const [one, other] = await Promise.all(
+      Array.from({ length: 2 }, async () => {
+        const { payments, journal } = await openShop(database, useShop());
+        const onPaid = ({ payment }: { payment: object }) => paid.push(payment);
+        const orders = createOrderPayments({ payments, journal, onPaid, onAttention: () => {} });
+        const press = () => orders.charge(order, input, { extraBody: { order } });
+        return { ...orders, journal, press };
+      }),
+    );
+    if (!one || !other) throw new Error('There are two handles.');
+    const pressed = await Promise.all([one.press(), other.press(), one.press(), other.press()]);
+    const [reference, ...others] = service.chargesFor(order);
+    expect(others).toEqual([]);
+    expect(pressed.map(({ state }) => state)).toEqual(pressed.map(() => 'processing'));
+    expect(await other.wait(order)).toMatchObject({ state: 'paid', payment: { reference } });
+    await expect
+      .poll(async () => {
+        await one.sweep();
+        return paid;
+      })
+      .toEqual([expect.objectContaining({ key: `${order}/1`, reference, status: 'success' })]);
+    expect(await one.press()).toMatchObject({ state: 'paid' });
+    expect(await listKeys(other.journal, { reference })).toEqual([`${order}/1`]);
+    expect(await one.sweep()).toMatchObject({ checked: 0 });
+    expect(service.chargesFor(order)).toHaveLength(1);
+  });
+
+  test('loses no follow-up while the database is away', async () => {
     const { running, payments, journal, ...shop } = await openShop(database, useShop());
     const keys = ['order-follow-1', 'order-follow-2', 'order-follow-3'];
     for (const key of keys) await shop.charge(key);
@@ -189,8 +214,10 @@ function describeCharges(kind: string, database: TestDatabase, { without = [] }:
       await sleep(100);
     }
     expect(delivered).toEqual(expect.arrayContaining(keys));
-    for (const key of keys)
-      expect(await journal.read(key)).toMatchObject({ followUp: { ended: 'delivered' } });
+    for (const key of keys) {
+      const { status, nextCheckAt } = (await journal.read(key)) ?? {};
+      expect([status, nextCheckAt]).toEqual(['success', undefined]);
+    }
   });
 
   test('keeps no secret and no detail of a customer', async () => {
@@ -218,12 +245,8 @@ async function openShop(database: TestDatabase, { running, service }: Shop): Pro
   return { running, service, journal, payments, charge: (key) => chargeOrder(payments, key) };
 }
 
-async function openJournal(
-  database: TestDatabase,
-  { place }: RunningDatabase,
-  lease = LEASE,
-): Promise<Journal> {
-  const { journal, close } = await database.open(place, { lease });
+async function openJournal(database: TestDatabase, { place }: RunningDatabase): Promise<Journal> {
+  const { journal, close } = await database.open(place, { lease: LEASE });
   onTestFinished(() => close());
   return journal;
 }
@@ -280,11 +303,7 @@ const chargeSize = { keys: 80, workers: 3, kills: 8, seed: 1 };
 const followUpSize = { ...shortRun, keys: 80, kills: 8, seed: 1, timeout: 2_500 };
 const orderSize = { orders: 12, workers: 2, kills: 8, seed: 1 };
 
-function describeCrashes(
-  kind: string,
-  database: TestDatabase,
-  { without = [], statementsOf }: SuiteOptions,
-): void {
+function describeCrashes(kind: string, database: TestDatabase, { statementsOf }: SuiteOptions): void {
   const runOnNewDatabase = async <Result>(run: (url: string, signal: AbortSignal) => Promise<Result>) => {
     const controller = new AbortController();
     onTestFinished(() => controller.abort());
@@ -303,7 +322,7 @@ function describeCrashes(
     expectChargesKept(result, chargeSize.kills);
   });
 
-  if (statementsOf === undefined && !without.includes('followUps'))
+  if (statementsOf === undefined)
     test('forgets no payment while sweepers are killed', async () => {
       const result = await runOnNewDatabase((url, signal) =>
         runFollowUpProof({ ...followUpSize, kind, url, signal }),

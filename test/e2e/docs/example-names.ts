@@ -69,6 +69,7 @@ export interface Names extends Exported {
   mysqlPool: mysql.MysqlPool;
   records: {
     find(key: string): Promise<journal.StoredRecord | null>;
+    readClock(): Promise<number>;
     replaceWhereVersionIs(
       version: string | null,
       key: string,

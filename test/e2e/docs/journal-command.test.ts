@@ -53,7 +53,10 @@ test('shows what the command really prints', async () => {
 test('lists every exit code and field', async () => {
   const shop = await startNight();
   const { out } = await runCommand(['show', 'order-16/1', '--json'], shop);
-  for (const field of [...Object.keys(JSON.parse(out)), 'reference', 'error', 'followUp'])
+  const optional = ['reference', 'error', 'status', 'checkedAt', 'nextCheckAt', 'attention'];
+  const { lines } = await runCommand(['list', '--json'], shop);
+  const [item = '{}'] = lines;
+  for (const field of [...Object.keys({ ...JSON.parse(out), ...JSON.parse(item) }), ...optional, 'order'])
     expect(page).toContain(`\`${field}\``);
   for (const code of [0, 3, 1]) expect(page).toMatch(new RegExp(`^\\| ${code} \\|`, 'm'));
 });
@@ -87,12 +90,12 @@ describe('the script for cron', () => {
     return { status, output: stdout + stderr, mail };
   }
 
-  test('says nothing if no key is unresolved', () => {
+  test('says nothing if nothing needs a person', () => {
     expect(runScript(script, 0)).toEqual({ status: 0, output: '', mail: undefined });
   });
 
   test.each([
-    [3, 'Unresolved payments'],
+    [3, 'Payments need a person'],
     [1, 'payment-journal failed'],
     [127, 'payment-journal failed'],
   ])('mails what was printed if the exit code is %i', (code, subject) => {

@@ -4,7 +4,14 @@ import { pages } from './pages.ts';
 import { entryPoints, listExports, publicTypes } from './public-types.ts';
 
 /** Options of a call whose type has another name, so that a merchant looks for them on the page too. */
-const OTHERS = ['Expectation', 'JournalQuery', 'ReconcileItem', 'ResolutionNote', 'Schedule'];
+const OTHERS = [
+  'AttentionQuery',
+  'Expectation',
+  'JournalQuery',
+  'ReconcileItem',
+  'ResolutionNote',
+  'Schedule',
+];
 const isOptionsType = (name: string) => /(?:Options|Input)$/.test(name) || OTHERS.includes(name);
 
 /** A table of the page, and the types that it describes. */

@@ -10,6 +10,7 @@ import {
 } from '../../../src/index.ts';
 import { createJournal } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
+import { parseLedgerRecord } from '../../../src/ledger/record.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { expectFields, readOwnField } from '../../helpers/fields.ts';
 import { catchError, charge, payment, startService, successBodies } from '../../helpers/service.ts';
@@ -105,8 +106,11 @@ describe('a response field named', () => {
       expect(replay).toMatchObject({ replayed: true });
       expect(Object.keys(replay)).not.toContain(name);
       expect(service.requests).toHaveLength(1);
-      const record: unknown = JSON.parse((await store.read('order-17'))?.text ?? '');
-      expect(Object.keys(Object(readOwnField(record, 'result')))).not.toContain(name);
+      const { record } = await store.read('key order-17');
+      const { payments } = parseLedgerRecord(JSON.parse(record?.text ?? '')) ?? {};
+      const made = payments?.[0]?.charge;
+      expect(made).toMatchObject({ is: 'made', result: { reference: REFERENCE } });
+      expect(Object.keys(Object(readOwnField(made, 'result')))).not.toContain(name);
     }
   });
 

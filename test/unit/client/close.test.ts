@@ -104,7 +104,7 @@ test.each(['sweep', 'run'] as const)('waits until %s has recorded what it is doi
   await pass(5 * SECOND);
   expect(watched.hasEnded).toBe(false);
   await finish(Promise.all([working, until(() => watched.hasEnded)]));
-  expect(await orders.journal.read('17/1')).toMatchObject({ followUp: { ended: 'delivered' } });
+  expect(await orders.journal.read('17/1')).toMatchObject({ status: 'success', nextCheckAt: undefined });
   expect(vi.getTimerCount()).toBe(0);
 });
 

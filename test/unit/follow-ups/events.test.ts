@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import type { Logger } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish, loseCharge, openShop, sweepFor } from '../../helpers/follow-ups.ts';

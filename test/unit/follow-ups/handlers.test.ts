@@ -128,10 +128,10 @@ describe('onFinal', () => {
 
   test('is not called for a status that finalStatuses leaves out', async () => {
     const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.abandon(reference);
     const polling = { finalStatuses: ['success', 'failed'] as const };
-    const followUps = shop.start({}, { polling });
+    const reference = await finish(shop.charge('order-1', { polling }));
+    shop.service.abandon(reference);
+    const followUps = shop.start();
     await sweepFor(MINUTE, followUps);
     expect(shop.finals).toEqual([]);
     shop.service.approve(reference);

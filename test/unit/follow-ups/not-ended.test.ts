@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { PermissionError } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { memoryStore } from '../../../src/journal/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
@@ -9,6 +9,8 @@ import {
   type FollowedShop,
   findFollowUpEvents,
   finish,
+  getTimes,
+  keepTime,
   openShop,
   sweepFor,
 } from '../../helpers/follow-ups.ts';
@@ -24,6 +26,28 @@ beforeEach(() => {
 const findResults = ({ events }: FollowedShop) => findFollowUpEvents(events).map(({ result }) => result);
 
 describe('a clock that is wrong', () => {
+  test('is none of a process: each goes by that of the store', async () => {
+    const startedAt = Date.now();
+    const clock = performance.now();
+    const store = keepTime(memoryStore(), () => startedAt + performance.now() - clock);
+    const shop = openShop({ store });
+    const reference = await finish(shop.charge('order-1'));
+    for (const days of [8, -30, 0]) {
+      vi.setSystemTime(Date.now() + days * DAY);
+      await finish(shop.start().sweep());
+      expect(shop.gets).toEqual([]);
+      expect((await store.read('key order-1')).record?.text).not.toContain('seen');
+    }
+    await pass(8 * SECOND);
+    vi.setSystemTime(Date.now() + 8 * DAY);
+    expect(await finish(shop.start().sweep())).toMatchObject({ checked: 1, due: 0 });
+    expect(shop.attentions).toEqual([]);
+    await pass(3 * SECOND);
+    shop.service.approve(reference);
+    vi.setSystemTime(Date.now() - 30 * DAY);
+    expect(await finish(shop.start().sweep())).toMatchObject({ final: 1, due: 0 });
+  });
+
   test('ends no follow-up if it is eight days ahead for one sweep', async () => {
     const shop = openShop();
     const reference = await finish(shop.charge('order-1'));
@@ -46,7 +70,7 @@ describe('a clock that is wrong', () => {
     const reference = await finish(shop.charge('order-1'));
     vi.setSystemTime(now);
     const followUps = shop.start();
-    await sweepFor(2 * DAY, followUps);
+    await sweepFor(5 * 60 * MINUTE, followUps);
     expect(findResults(shop)).not.toContain('given_up');
     shop.service.approve(reference);
     await sweepFor(2 * 60 * MINUTE, followUps);
@@ -204,51 +228,62 @@ describe('a handler that hangs', () => {
   });
 });
 
-describe('a payment that was abandoned', () => {
-  async function openAbandonedShop() {
+describe.each(['failed', 'abandoned'] as const)('a payment that is %s', (status) => {
+  async function openEndedShop() {
     const shop = openShop();
     const reference = await finish(shop.charge('order-1'));
-    shop.service.abandon(reference);
+    shop.service.settleAfter(reference, SECOND, status);
     const followUps = shop.start();
-    await sweepFor(MINUTE, followUps);
-    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'abandoned' }]);
+    await sweepFor(MINUTE / 2, followUps);
+    expect(shop.finals).toMatchObject([{ key: 'order-1', status }]);
     return { shop, reference, followUps };
   }
 
   test('is delivered once more if it is paid after days', async () => {
-    const { shop, reference, followUps } = await openAbandonedShop();
+    const { shop, reference, followUps } = await openEndedShop();
     await sweepFor(6 * DAY, followUps);
     expect(shop.finals).toHaveLength(1);
     shop.service.approve(reference);
-    await sweepFor(2 * 60 * MINUTE, followUps);
-    expect(shop.finals.map(({ status }) => status)).toEqual(['abandoned', 'success']);
+    await sweepFor(DAY, followUps);
+    expect(shop.finals.map((final) => final.status)).toEqual([status, 'success']);
     expect(await followUps.journal.read('order-1')).toMatchObject({ nextCheckAt: undefined });
     expect(shop.attentions).toEqual([]);
   });
 
-  test('is checked at slow pauses for 7 days, and ends without a word', async () => {
-    const { shop, followUps } = await openAbandonedShop();
-    const results = await sweepFor(8 * DAY, followUps);
+  test('is checked 18 times more, until a week after its end, without a word', async () => {
+    const { shop, followUps } = await openEndedShop();
+    const results = await sweepFor(9 * DAY, followUps);
     expect(results.at(-1)).toMatchObject({ due: 0, nextAt: null });
-    expect(shop.gets.length).toBeLessThan(180);
-    const last = shop.gets.at(-1)?.at ?? 0;
-    expect(last).toBeGreaterThan(7 * DAY);
-    expect(last).toBeLessThan(7 * DAY + 2 * 60 * MINUTE);
+    const [first = 0, ...times] = getTimes(shop);
+    expect(times).toHaveLength(18);
+    const pauses = times.map((at, index) => Math.round((at - (times[index - 1] ?? first)) / 1_000));
+    expect(pauses.slice(0, 4)).toEqual([30, 60, 120, 240]);
+    expect(pauses.at(-1)).toBe(86_400);
+    expect((times.at(-1) ?? 0) - first).toBeGreaterThanOrEqual(7 * DAY);
+    expect((times.at(-2) ?? 0) - first).toBeLessThan(7 * DAY);
     expect(shop.finals).toHaveLength(1);
     expect(shop.attentions).toEqual([]);
     expect(findResults(shop)).toEqual(['final', 'delivered']);
   });
 
+  test('is checked once more after months in which nobody swept', async () => {
+    const { shop, reference, followUps } = await openEndedShop();
+    await pass(60 * DAY, DAY);
+    shop.service.approve(reference);
+    await finish(followUps.sweep());
+    expect(shop.finals.map((final) => final.status)).toEqual([status, 'success']);
+  });
+
   test('is delivered at a notification', async () => {
-    const { shop, reference, followUps } = await openAbandonedShop();
+    const { shop, reference, followUps } = await openEndedShop();
     shop.service.approve(reference);
     await finish(followUps.notify(reference));
     await sweepFor(2 * SECOND, followUps);
-    expect(shop.finals.map(({ status }) => status)).toEqual(['abandoned', 'success']);
+    expect(shop.finals.map((final) => final.status)).toEqual([status, 'success']);
   });
 
   test('needs a person if another amount was paid', async () => {
-    const { shop, reference, followUps } = await openAbandonedShop();
+    const { shop, reference, followUps } = await openEndedShop();
     shop.service.approve(reference);
     const always = { times: Number.POSITIVE_INFINITY };
     shop.service.fault('verify', { kind: 'wrongAmount', amount: '2.55' }, always);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClosedError, ConfigurationError, JournalError } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { createJournal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';

@@ -3,13 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
+import { JournalError } from '../../../src/index.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { type Journal, type JournalOptions, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
+import { claimKey, completeClaim, made } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
-import { createIntent, type FollowedShop, openShop } from '../../helpers/follow-ups.ts';
+import { type FollowedShop, getService, openShop } from '../../helpers/follow-ups.ts';
 import { sqliteFile } from '../../helpers/journals.ts';
+import { catchError } from '../../helpers/service.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 
 const postgres = useDatabase();
@@ -112,7 +115,8 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     expect(await sweep()).toEqual({ checked: 0, final: 0, due: 0, nextAt: null });
     expect(await journal.read('order-0')).toMatchObject({
       state: 'completed',
-      followUp: { checks: 1, ended: 'delivered', final: { status: 'success' } },
+      status: 'success',
+      nextCheckAt: undefined,
     });
   });
 
@@ -121,27 +125,14 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     await chargePaid(shop, 'order-1');
     await chargePaid(shop, 'order-2');
     await sleep(250);
-    const { followUps } = getJournalCore(shop.openJournal());
-    const [held] = await followUps.claimDue({ kind: 'key', limit: 1, lease: 60_000 });
-    const [expired] = await followUps.claimDue({ kind: 'key', limit: 1, lease: 100 });
-    expect([held?.key, expired?.key].sort()).toEqual(['order-1', 'order-2']);
+    const records = getRecords(shop.openJournal());
+    const [held] = await records.claimDue({ kind: 'key', limit: 1, lease: 60_000 });
+    const [expired] = await records.claimDue({ kind: 'key', limit: 1, lease: 100 });
+    expect([held?.key, expired?.key].sort()).toEqual(['key order-1', 'key order-2']);
     await sleep(200);
     const { sweep } = shop.start({}, { polling });
     expect(await sweep()).toMatchObject({ checked: 1, final: 1, due: 0 });
-    expect(shop.finals).toMatchObject([{ key: expired?.key }]);
-  });
-
-  testable('keep a step if only a notification came meanwhile', async () => {
-    const shop = await open();
-    const reference = await shop.charge('order-1', { polling });
-    await sleep(250);
-    const journal = shop.openJournal();
-    const [held] = await getJournalCore(journal).followUps.claimDue({ kind: 'key', limit: 10, lease: 5_000 });
-    if (!held) throw new Error('nothing was due');
-    await shop.start({}, { polling }).notify(reference);
-    const updated = await getJournalCore(journal).followUps.update(held, { checks: 7, reported: [] }, 5_000);
-    expect(updated?.record.followUp).toMatchObject({ checks: 7, notified: 1 });
-    expect(await journal.read('order-1')).toMatchObject({ followUp: { checks: 7, notified: 1 } });
+    expect(shop.finals).toMatchObject([{ key: expired?.found?.name.id }]);
   });
 
   testable('make a payment due by its notification', async () => {
@@ -152,6 +143,8 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     const followUps = shop.start({}, { polling: slow });
     expect(await followUps.sweep()).toMatchObject({ checked: 0 });
     await Promise.all(Array.from({ length: 20 }, () => shop.start({}, { polling: slow }).notify(reference)));
+    // Times are rounded up to whole milliseconds.
+    await sleep(20);
     expect(await followUps.sweep()).toMatchObject({ checked: 1, final: 1 });
     await followUps.notify(reference.toLowerCase().replace('txn', 'TXN'));
     await followUps.notify(reference);
@@ -163,22 +156,43 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     const journal = openJournal();
     const expired = openJournal({ lease: 100 });
     const shop = openShop({ openJournal: () => expired });
-    await getJournalCore(journal).claim('order-2', await createIntent());
-    const result = await getJournalCore(expired).claim('order-1', await createIntent());
-    if (result.state !== 'claimed') throw new Error(result.state);
+    const service = await getService();
+    await claimKey(journal, 'order-2', { service });
+    const claim = await claimKey(expired, 'order-1', { service });
     await sleep(200);
     await shop.start({}, { polling }).sweep();
     expect(shop.attentions).toMatchObject([{ key: 'order-1', reason: 'unresolved' }]);
     expect(await journal.read('order-2')).toMatchObject({ state: 'begun', inProgress: true });
     expect(await journal.read('order-1')).toMatchObject({ state: 'unknown', inProgress: false });
     // Its process was slow, and alive.
-    const renewed = await getJournalCore(journal).renew(result.claim);
-    expect(await journal.read('order-1')).toMatchObject({ state: 'begun', inProgress: true });
-    const completion = { state: 'completed', result: { reference: 'TXN-000009' } } as const;
-    expect(renewed && (await getJournalCore(journal).complete(renewed, completion))).toBe(true);
-    expect(await journal.read('order-1')).toMatchObject({
-      state: 'completed',
-      reference: 'TXN-000009',
-    });
+    await completeClaim(expired, claim, made('TXN-000009'));
+    expect(await journal.read('order-1')).toMatchObject({ state: 'completed', reference: 'TXN-000009' });
   });
+
+  testable('find nothing to do before the first charge', async () => {
+    const shop = await open();
+    const { sweep, notify } = shop.start({}, { polling });
+    await notify('TXN-000001');
+    expect(await sweep()).toEqual({ checked: 0, final: 0, due: 0, nextAt: null });
+    expect(shop.events).toEqual([]);
+  });
+});
+
+test('a sweep before the first charge makes no table in SQLite', async () => {
+  const { journal, connect } = sqliteFile();
+  const { sweep } = openShop({ openJournal: journal }).start();
+  expect(await sweep()).toEqual({ checked: 0, final: 0, due: 0, nextAt: null });
+  expect(connect().prepare('SELECT name FROM sqlite_master').all()).toEqual([]);
+});
+
+test('a sweep before the migration is a JournalError in PostgreSQL', async () => {
+  const pool = new Pool({ connectionString: postgres.url, max: 1 });
+  onTestFinished(() => pool.end());
+  const table = `follow_ups_${randomUUID().replaceAll('-', '')}`;
+  const { sweep } = openShop({ openJournal: () => postgresJournal(pool, { table }) }).start();
+  const error = await catchError(sweep());
+  expect(error).toBeInstanceOf(JournalError);
+  expect(error).toHaveProperty('message', expect.stringContaining('no journal'));
+  const { rows } = await pool.query('SELECT to_regclass($1) AS found', [table]);
+  expect(rows).toEqual([{ found: null }]);
 });

@@ -2,13 +2,12 @@ import dns from 'node:dns';
 import { fetch as undiciFetch } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Fetch, PaymentsClientOptions } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { jumpClock, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns } from '../../helpers/fake-timers.ts';
-import { changed } from '../../helpers/journals.ts';
+import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { createClientFor } from '../../helpers/raw-service.ts';
 import { API_KEY, catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
@@ -51,6 +50,18 @@ const clocks: [string, (by: number) => void][] = [
   ['the monotonic clock', jumpClock],
   ['the wall clock', (by) => vi.spyOn(Date, 'now').mockReturnValue(Date.now() + by)],
 ];
+
+/** Makes a journal whose claims are kept, cannot be renewed, or are found to be another process's. */
+function openJournal(renewal: 'renewed' | 'lost' | 'fails'): Journal {
+  const { store, intercepted, records } = sharedStore(LEASE);
+  return intercepted(['begun'], async (key, change) => {
+    if (change.expected === null || renewal === 'renewed') return await store.write(key, change);
+    if (renewal === 'fails') throw new Error('no database');
+    const text = records.get(key)?.text.replace(/"attempt":"[^"]+"/, '"attempt":"of another process"') ?? '';
+    records.set(key, { version: 'of another process', text });
+    return false;
+  });
+}
 
 const showing: [string, () => PaymentsClientOptions][] = [
   ["Node's fetch", () => ({})],
@@ -115,9 +126,7 @@ describe.each(showing)('over %s', (_, options) => {
 
   test('waits for a charge that left, although its lease ends', async () => {
     const { service, arrived, respond } = await heldService();
-    const journal = changed(memoryJournal({ lease: LEASE }), {
-      renew: () => Promise.reject(new Error('no database')),
-    });
+    const journal = openJournal('fails');
     fakeClocks();
     const call = charged(service.client({ ...options(), timeout: TIMEOUT, journal }));
     await arrived;
@@ -162,12 +171,6 @@ describe('a charge of which nothing shows that it left', () => {
   async function startCharge(renew: 'renewed' | 'lost' | 'fails') {
     const aborted = vi.fn();
     const sent = Promise.withResolvers<void>();
-    const kept = memoryJournal({ lease: LEASE });
-    const renewals = {
-      renewed: getJournalCore(kept).renew,
-      lost: async () => null,
-      fails: () => Promise.reject(new Error('no database')),
-    };
     fakeClocks();
     const client = hidden(
       (_url, { signal }) => {
@@ -175,7 +178,7 @@ describe('a charge of which nothing shows that it left', () => {
         sent.resolve();
         return new Promise(() => {});
       },
-      { journal: changed(kept, { renew: renewals[renew] }) },
+      { journal: openJournal(renew) },
     );
     const call = catchError(charged(client));
     await sent.promise;

@@ -3,7 +3,7 @@ import type { PaymentsEvent } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
-import { catchError, charge, payment, startService } from '../../helpers/service.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
 test('sends headers and extra fields with a key, but not the key', async () => {
@@ -21,7 +21,9 @@ test('sends headers and extra fields with a key, but not the key', async () => {
 });
 
 test('refuses extra fields that are nested too deep for a fingerprint', async () => {
-  const service = await startService();
+  const service = await startService((response, _request, count) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney({ reference: `TXN-${count}` })),
+  );
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
   const refusals: unknown[] = [];

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
-import { changed, sharedStore } from '../../helpers/journals.ts';
+import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { catchError, startService } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
@@ -41,7 +40,7 @@ describe.each(ends)('if recording the outcome %s', (_what, end) => {
     const service = await startService();
     const shared = sharedStore(LEASE);
     const { journalled, errors, ...options } = listening();
-    const journal = changed(shared.journal(), { complete: end });
+    const journal = shared.intercepted(['completed'], end);
     const call = charged(service.client({ journal, ...options }));
     await until(() => service.requests.length === 1);
     await turns();
@@ -63,7 +62,7 @@ test('rethrows the error of the call if its outcome cannot be recorded', async (
   fakeClocks();
   const service = await startService(422);
   const { journalled, errors, ...options } = listening();
-  const journal = changed(sharedStore(LEASE).journal(), { complete: down });
+  const journal = sharedStore(LEASE).intercepted(['rejected'], down);
   const call = catchError(charged(service.client({ journal, ...options })));
   await until(() => service.requests.length === 1);
   await turns();
@@ -77,13 +76,12 @@ test.each([1, 3, 5])('records an outcome after %i failed writes, without an even
   fakeClocks();
   const service = await startService();
   const shared = sharedStore(LEASE);
-  const journal = shared.journal();
   const { journalled, errors, ...options } = listening();
   let attempts = 0;
-  const failing = changed(journal, {
-    complete: (...step) => (++attempts <= times ? down() : getJournalCore(journal).complete(...step)),
-  });
-  const call = charged(service.client({ journal: failing, ...options }));
+  const journal = shared.intercepted(['completed'], (...write) =>
+    ++attempts <= times ? down() : shared.store.write(...write),
+  );
+  const call = charged(service.client({ journal, ...options }));
   await until(() => attempts === 1);
   await pass(4_000, 100);
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
@@ -91,20 +89,44 @@ test.each([1, 3, 5])('records an outcome after %i failed writes, without an even
   expect([...journalled(), ...errors]).toEqual([]);
 });
 
+test('records an outcome once the journal is back, although the caller went on', async () => {
+  fakeClocks();
+  const service = await startService();
+  const shared = sharedStore(LEASE);
+  const { journalled, errors, ...options } = listening();
+  let isDown = true;
+  const journal = shared.intercepted(['completed'], (...write) =>
+    isDown ? down() : shared.store.write(...write),
+  );
+  const call = charged(service.client({ journal, ...options }));
+  await until(() => service.requests.length === 1);
+  await turns();
+  await pass(9 * 60_000, 5_000);
+  expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  expect(journalled()).toMatchObject([{ result: 'not_recorded', reference: 'TXN-8f2c61d0' }]);
+  expect(errors).toHaveLength(1);
+  isDown = false;
+  await pass(5_000);
+  expect(shared.states(KEY)).toEqual(['begun', 'completed']);
+  expect(await charged(service.client({ journal: shared.journal() }))).toMatchObject({ replayed: true });
+  expect(service.requests).toHaveLength(1);
+});
+
 test('recognises its own completion after its response was lost', async () => {
   fakeClocks();
   const service = await startService();
   const shared = sharedStore(LEASE);
-  const journal = shared.journal();
-  let attempts = 0;
-  const losing = changed(journal, {
-    complete: async (...step) => {
-      const ended = await getJournalCore(journal).complete(...step);
-      return ++attempts === 1 ? down() : ended;
+  let lost = 0;
+  const isLost = () => shared.states(KEY).length === 2 && ++lost <= 2;
+  const store: JournalStore = {
+    read: (key) => (isLost() ? down() : shared.store.read(key)),
+    async write(...step) {
+      const written = await shared.store.write(...step);
+      return isLost() ? down() : written;
     },
-  });
-  const call = charged(service.client({ journal: losing }));
-  await until(() => attempts === 1);
+  };
+  const call = charged(service.client({ journal: createJournal(store) }));
+  await until(() => lost === 2);
   await pass(1_000, 100);
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
   expect(shared.states(KEY)).toEqual(['begun', 'completed']);

@@ -1,10 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import type { Resolution } from '../../../src/journal/index.ts';
 import { jumpClock } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
-import { changed, LONG_LEASE, sharedStore } from '../../helpers/journals.ts';
+import { LONG_LEASE, sharedStore } from '../../helpers/journals.ts';
 import { betweenClaimAndRequest, charged, KEY } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
@@ -42,21 +41,18 @@ function holdBeforeRequest() {
 describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jump) => {
   test('sends nothing if it was frozen during the claim', async () => {
     const shared = sharedStore();
-    const journal = shared.journal();
     const service = await startService();
-    const frozen = changed(journal, {
-      claim: async (...step) => {
-        const result = await getJournalCore(journal).claim(...step);
-        jump(LONG_LEASE);
-        return result;
-      },
+    const frozen = shared.intercepted(['begun'], async (...write) => {
+      const written = await shared.store.write(...write);
+      jump(LONG_LEASE);
+      return written;
     });
     const failure = await catchError(charged(service.client({ journal: frozen, maxRetries: 5 })));
     expect(failure).toBeInstanceOf(JournalError);
     expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent', retryable: true });
     expect(service.requests).toEqual([]);
     expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
-    await charged(service.client({ journal }));
+    await charged(service.client({ journal: shared.journal() }));
     expect(service.requests).toHaveLength(1);
   });
 
@@ -110,20 +106,19 @@ test('sends nothing after a person resolved its key', async () => {
 test('counts the lease from the request of a renewal, not its response', async () => {
   fakeClocks();
   const shared = sharedStore(LEASE);
-  const journal = shared.journal();
   const service = await startService();
   const written = Promise.withResolvers<void>();
   const response = Promise.withResolvers<void>();
   let renewals = 0;
-  const slow = changed(journal, {
+  const slow = shared.intercepted(['begun'], async (key, change) => {
+    const isClaim = change.expected === null;
     // The database writes the first renewal at once, and responds late. It never gets another one.
-    renew: async (claim) => {
-      if (++renewals > 1) return new Promise(() => {});
-      const renewed = await getJournalCore(journal).renew(claim);
-      written.resolve();
-      await response.promise;
-      return renewed;
-    },
+    if (!isClaim && ++renewals > 1) return await new Promise(() => {});
+    const renewed = await shared.store.write(key, change);
+    if (isClaim) return renewed;
+    written.resolve();
+    await response.promise;
+    return renewed;
   });
   const { options, reach, release } = holdBeforeRequest();
   const call = catchError(charged(service.client({ journal: slow, ...options })));
@@ -148,7 +143,7 @@ describe('a key that is resolved while its request is in flight', () => {
   async function resolvedMeanwhile(resolution: Resolution, status = 200) {
     const shared = sharedStore();
     const service = await startService(async (response) => {
-      shared.setClock(() => Date.now() + LONG_LEASE);
+      shared.setClock(() => Date.now() + LONG_LEASE + 1_000);
       await shared.journal().resolve(KEY, resolution, note);
       sendJson(
         response,
@@ -169,7 +164,16 @@ describe('a key that is resolved while its request is in flight', () => {
     expect(failure).toMatchObject({ reference: 'TXN-mine', outcome: 'unknown', retryable: false });
     expect(failure).toHaveProperty('message', expect.stringContaining('resolved otherwise'));
     expect(service.requests).toHaveLength(1);
-    expect(shared.states(KEY)).toEqual(['begun', resolution === 'not_charged' ? 'not_charged' : 'completed']);
+    // It is a payment of its own. What the person resolved stands.
+    const isFree = resolution === 'not_charged';
+    expect(await shared.journal().read(KEY)).toMatchObject({ state: isFree ? 'not_charged' : 'completed' });
+    expect(await shared.journal().read(`${KEY}/2`)).toMatchObject({
+      state: 'completed',
+      reference: 'TXN-mine',
+    });
+    const reference = isFree ? 'TXN-mine' : 'TXN-another';
+    expect(await charged(service.client({ journal: shared.journal() }))).toMatchObject({ reference });
+    expect(service.requests).toHaveLength(1);
   });
 
   test('returns the result if resolved as what it was', async () => {
@@ -188,16 +192,14 @@ describe('a key that is resolved while its request is in flight', () => {
 test('records the result after a renewal in flight', async () => {
   fakeClocks();
   const shared = sharedStore(LEASE);
-  const journal = shared.journal();
   const renewing = Promise.withResolvers<void>();
   const renewed = Promise.withResolvers<void>();
-  const slow = changed(journal, {
-    renew: async (claim) => {
-      const result = await getJournalCore(journal).renew(claim);
-      renewing.resolve();
-      await renewed.promise;
-      return result;
-    },
+  const slow = shared.intercepted(['begun'], async (key, change) => {
+    const written = await shared.store.write(key, change);
+    if (change.expected === null) return written;
+    renewing.resolve();
+    await renewed.promise;
+    return written;
   });
   const { service, arrived, respond } = await heldService();
   let hasResponded = false;

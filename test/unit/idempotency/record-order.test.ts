@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import type { JournalEntry } from '../../../src/journal/index.ts';
-import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
+import { kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
@@ -25,12 +24,10 @@ test('sends nothing until the claim is recorded', async () => {
   const shared = sharedStore();
   const claimed = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
-  const journal = changed(shared.journal(), {
-    claim: async (...step) => {
-      claimed.resolve();
-      await release.promise;
-      return getJournalCore(shared.journal()).claim(...step);
-    },
+  const journal = shared.intercepted(['begun'], async (...write) => {
+    claimed.resolve();
+    await release.promise;
+    return await shared.store.write(...write);
   });
   const service = await startService();
   // Another request fits in between, so that one sent too early would have arrived.
@@ -45,16 +42,13 @@ test('sends nothing until the claim is recorded', async () => {
 
 test('returns nothing until the result is recorded', async () => {
   const shared = sharedStore();
-  const journal = shared.journal();
   const ended = Promise.withResolvers<void>();
   const order: string[] = [];
-  const late = changed(journal, {
-    complete: async (...step) => {
-      ended.resolve();
-      await new Promise((resolve) => setImmediate(resolve));
-      order.push('recorded');
-      return getJournalCore(journal).complete(...step);
-    },
+  const late = shared.intercepted(['completed'], async (...write) => {
+    ended.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    order.push('recorded');
+    return await shared.store.write(...write);
   });
   const service = await startService();
   const call = charged(service.client({ journal: late })).then(() => order.push('returned'));

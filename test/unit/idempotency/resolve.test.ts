@@ -1,6 +1,8 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PaymentsEvent, Resolution } from '../../../src/index.ts';
 import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { createOrderPayments } from '../../../src/orders/index.ts';
+import { countDue } from '../../helpers/claims.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
@@ -88,16 +90,16 @@ describe.each(kinds)('an unresolved key in %s', (_kind, handles) => {
       return keys;
     };
     expect(await unresolved()).toEqual([KEY, 'order-18']);
-    expect(await journal.count()).toMatchObject({ unknown: 2, completed: 0 });
+    expect(await journal.count()).toEqual({ records: 2, attention: 2 });
     await payments.resolve(KEY, { reference: 'TXN-1' }, note);
     expect(await unresolved()).toEqual(['order-18']);
-    expect(await journal.count()).toMatchObject({ unknown: 1, completed: 1 });
+    expect(await journal.count()).toEqual({ records: 2, attention: 1 });
   });
 });
 
 describe('an attempt to resolve a key wrongly', () => {
   const wrong: [string, Resolution, object][] = [
-    ['a reference that does not exist', { reference: 'TXN-404' }, { name: 'NotFoundError' }],
+    ['a reference that does not exist', { reference: 'TXN-404' }, { name: 'JournalError', retryable: false }],
     ['a reference in lower case', { reference: 'txn-1' }, { name: 'ConfigurationError' }],
     ['a reference with a path', { reference: 'TXN-1/../2' }, { name: 'ConfigurationError' }],
     ['a boolean', JSON.parse('true'), { name: 'ConfigurationError' }],
@@ -110,14 +112,6 @@ describe('an attempt to resolve a key wrongly', () => {
     expect({ ...(await journal.read(KEY)), updatedAt: 0 }).toEqual({ ...before, updatedAt: 0 });
   });
 
-  test.each([{ amount: '25.49' }, { currency: 'NGN' }])('refuses a transaction with %o', async (facts) => {
-    const { transactions, payments, journal } = await startUnresolved();
-    transactions.set('TXN-1', facts);
-    const resolving = payments.resolve(KEY, { reference: 'TXN-1' }, note);
-    expect(await catchError(resolving)).toMatchObject({ name: 'TransactionMismatchError' });
-    expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', resolutions: [] });
-  });
-
   test("refuses another key's reference, whether charged or resolved", async () => {
     const { payments, journal } = await startUnresolved();
     await payments.resolve('order-18', { reference: 'TXN-2' }, note);
@@ -125,7 +119,7 @@ describe('an attempt to resolve a key wrongly', () => {
     for (const reference of ['TXN-2', made.reference]) {
       const failure = await catchError(payments.resolve(KEY, { reference }, note));
       expect(failure).toMatchObject({ name: 'JournalError', retryable: false });
-      expect(String(failure)).toContain('one payment cannot pay for two orders');
+      expect(String(failure)).toContain('one transaction cannot pay for two');
     }
     expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', resolutions: [] });
   });
@@ -178,10 +172,12 @@ describe('an attempt to resolve a key wrongly', () => {
   test('overrules nothing that the service returned', async () => {
     const { payments, journal } = await startUnresolved();
     const { reference } = await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-19' });
-    for (const resolution of [{ reference: 'TXN-1' }, 'not_charged'] as const) {
-      const failure = await catchError(payments.resolve('order-19', resolution, note));
-      expect(String(failure)).toContain('The service itself returned it');
-    }
+    const refusals = [
+      [{ reference: 'TXN-1' }, 'There is nothing to resolve about it'],
+      ['not_charged', 'This payment pays its order: that stands'],
+    ] as const;
+    for (const [resolution, message] of refusals)
+      expect(String(await catchError(payments.resolve('order-19', resolution, note)))).toContain(message);
     expect(await journal.read('order-19')).toMatchObject({ state: 'completed', reference, resolutions: [] });
   });
 
@@ -199,8 +195,17 @@ describe('an attempt to resolve a key wrongly', () => {
       error: { code: 'server_error', status: 502 },
     });
     const failure = await catchError(payments.resolve(KEY, 'not_charged', note));
-    expect(String(failure)).toContain('The service has TXN-7');
+    expect(String(failure)).toContain('The service has the transaction that was named');
     expect(await journal.read(KEY)).toMatchObject({ state: 'unknown' });
+    // Nor is it refused for a while only: what was closed is not reopened by it.
+    await payments.resolve(KEY, 'closed', note);
+    expect(await catchError(payments.resolve(KEY, 'not_charged', note))).toMatchObject({
+      name: 'JournalError',
+    });
+    expect(await journal.read(KEY)).toMatchObject({
+      state: 'closed',
+      resolutions: [{ resolution: 'closed' }],
+    });
   });
 });
 
@@ -220,10 +225,10 @@ describe('several persons', () => {
     const { transactions, payments, journal } = await startUnresolved();
     transactions.set('TXN-11', {});
     const shown = await journal.read(KEY);
-    await payments.resolve(KEY, { reference: 'TXN-1' }, note);
+    await payments.resolve(KEY, { reference: 'TXN-1' }, { ...note, by: 'ama@shop.example' });
     const late = { ...note, resolutionsSeen: shown?.resolutions.length };
     const failure = await catchError(payments.resolve(KEY, { reference: 'TXN-11' }, late));
-    expect(String(failure)).toContain(`resolved meanwhile by ${note.by}`);
+    expect(String(failure)).toContain('changed meanwhile by ama@shop.example');
     expect(await journal.read(KEY)).toMatchObject({ reference: 'TXN-1' });
     // The same resolution twice is harmless.
     await payments.resolve(KEY, { reference: 'TXN-1' }, late);
@@ -251,12 +256,210 @@ describe('several persons', () => {
     const entry = await payments.resolve(KEY, { reference: 'TXN-1' }, correction);
     expect(entry.resolutions).toMatchObject([
       { resolution: { reference: 'TXN-11' } },
+      { resolution: 'taken_back' },
       { resolution: 'not_charged' },
+      { resolution: 'taken_back' },
       { resolution: { reference: 'TXN-1' }, ...correction },
     ]);
     // The wrong reference is free again.
     await payments.resolve('order-18', { reference: 'TXN-11' }, note);
   });
+
+  test('take back nothing that the service paid', async () => {
+    const { payments, journal } = await startUnresolved();
+    await payments.resolve(KEY, { reference: 'TXN-1' }, note);
+    const failure = await catchError(payments.resolve(KEY, 'not_charged', note));
+    expect(String(failure)).toContain('This payment pays its order: that stands');
+    for (const resolution of ['not_charged', 'closed', { reference: 'TXN-2' }] as const)
+      expect(await catchError(journal.resolve(KEY, resolution, note))).toMatchObject({
+        name: 'JournalError',
+      });
+    expect(await journal.read(KEY)).toMatchObject({ state: 'completed', resolutions: [{ resolution: {} }] });
+  });
+
+  test('do not overrule each other while the service is asked', async () => {
+    const { service, payments, journal, respond } = await startMismatch();
+    await payments.check('TXN-1');
+    respond(async () => {
+      await journal.resolve(KEY, 'closed', { ...note, by: 'ama@shop.example' });
+    });
+    const failure = await catchError(payments.resolve(KEY, 'accepted', note));
+    expect(String(failure)).toContain('changed meanwhile by ama@shop.example');
+    expect(await journal.read(KEY)).toMatchObject({
+      state: 'closed',
+      resolutions: [{ resolution: 'closed' }],
+    });
+    expect(chargesOf(service)).toBe(1);
+  });
+});
+
+/** A key whose transaction, TXN-1, has another amount and this status. */
+async function startMismatch(status = 'success') {
+  let meanwhile: () => unknown = () => {};
+  const service = await startService(async (response, { method }) => {
+    const fields = { reference: 'TXN-1', amount: '2.55' };
+    if (method === 'POST') return sendJson(response, 200, successBodies.chargeMobileMoney(fields));
+    await meanwhile();
+    return sendJson(response, 200, successBodies.verify({ ...fields, status }));
+  });
+  const events: PaymentsEvent[] = [];
+  const journal = memoryJournal();
+  const payments = service.client({ journal, onEvent: (event) => events.push(event) });
+  expect(await catchError(charged(payments))).toMatchObject({ code: 'transaction_mismatch' });
+  const respond = (work: () => unknown) => {
+    meanwhile = work;
+  };
+  return { service, payments, journal, events, respond };
+}
+
+describe('a transaction of another amount', () => {
+  test.each([{ amount: '25.49' }, { currency: 'NGN' }])('with %o is taken, and listed', async (facts) => {
+    const { transactions, payments, journal } = await startUnresolved();
+    transactions.set('TXN-1', facts);
+    const entry = await payments.resolve(KEY, { reference: 'TXN-1' }, note);
+    expect(entry).toMatchObject({ state: 'completed', reference: 'TXN-1', attention: 'mismatch' });
+    expect(await catchError(charged(payments))).toMatchObject({ code: 'transaction_mismatch' });
+    expect(await journal.count()).toEqual({ records: 2, attention: 2 });
+  });
+
+  test('is accepted once the service says success', async () => {
+    const { service, payments, journal, events } = await startMismatch();
+    expect(await payments.resolve(KEY, 'accepted', note)).toMatchObject({
+      state: 'completed',
+      reference: 'TXN-1',
+      status: 'success',
+      resolutions: [{ ...note, resolution: 'accepted' }],
+    });
+    expect(events.at(-1)).toMatchObject({ type: 'resolved', result: 'charged', reference: 'TXN-1' });
+    expect(await journal.count()).toEqual({ records: 1, attention: 0 });
+    expect(await catchError(payments.resolve(KEY, 'closed', note))).toMatchObject({ name: 'JournalError' });
+    expect(chargesOf(service)).toBe(1);
+  });
+
+  test('is not accepted before the service says success', async () => {
+    const { payments, journal } = await startMismatch('pending');
+    const failure = await catchError(payments.resolve(KEY, 'accepted', note));
+    expect(String(failure)).toContain('"accepted" does not fit this payment. Nothing was changed.');
+    expect(await journal.read(KEY)).toMatchObject({ attention: 'mismatch', resolutions: [] });
+  });
+
+  test('is never charged again and no longer followed once closed', async () => {
+    const { service, payments, journal, events } = await startMismatch();
+    expect(await payments.resolve(KEY, 'closed', note)).toMatchObject({
+      state: 'closed',
+      reference: 'TXN-1',
+      resolutions: [{ ...note, resolution: 'closed' }],
+    });
+    expect(events.at(-1)).toMatchObject({ type: 'resolved', result: 'closed', reference: 'TXN-1' });
+    const failure = await catchError(charged(payments));
+    expect(failure).toMatchObject({ code: 'outcome_unknown', outcome: 'unknown', reference: 'TXN-1' });
+    expect(String(failure)).toContain('closed key');
+    expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+    const other = payments.chargeMobileMoney({ ...charge, amount: 40 }, { idempotencyKey: KEY });
+    expect(await catchError(other)).toMatchObject({ code: 'idempotency_conflict' });
+    expect(chargesOf(service)).toBe(1);
+    expect(await journal.count()).toEqual({ records: 1, attention: 0 });
+    expect(await countDue(journal)).toEqual({ due: 0, nextIn: null });
+  });
+
+  test('is reopened by nothing that does not fit it', async () => {
+    const { payments, journal } = await startMismatch();
+    await payments.resolve(KEY, 'closed', note);
+    expect(await catchError(payments.resolve(KEY, 'not_charged', note))).toMatchObject({
+      name: 'JournalError',
+    });
+    expect(await journal.read(KEY)).toMatchObject({
+      state: 'closed',
+      resolutions: [{ resolution: 'closed' }],
+    });
+    expect(await payments.resolve(KEY, 'accepted', note)).toMatchObject({
+      state: 'completed',
+      resolutions: [{ resolution: 'closed' }, { resolution: 'taken_back' }, { resolution: 'accepted' }],
+    });
+  });
+});
+
+test('closes nothing about which nothing is wrong', async () => {
+  const service = await startService();
+  const payments = service.client({ journal: memoryJournal() });
+  await charged(payments);
+  const failure = await catchError(payments.resolve(KEY, 'closed', note));
+  expect(String(failure)).toContain('There is nothing to resolve about it.');
+});
+
+test('takes a reference after all for a key that was closed', async () => {
+  const { payments } = await startUnresolved();
+  await payments.resolve(KEY, 'closed', note);
+  expect(await payments.resolve(KEY, { reference: 'TXN-1' }, note)).toMatchObject({
+    state: 'completed',
+    reference: 'TXN-1',
+    resolutions: [
+      { resolution: 'closed' },
+      { resolution: 'taken_back' },
+      { resolution: { reference: 'TXN-1' } },
+    ],
+  });
+});
+
+describe('an order', () => {
+  /** The order `order-17` has one payment, TXN-3, beside the keys of {@link startUnresolved}. */
+  async function startOrder() {
+    const started = await startUnresolved();
+    const { payments, journal } = started;
+    const orders = createOrderPayments({ payments, journal, onPaid: () => {}, onAttention: () => {} });
+    await orders.charge(KEY, { ...charge, network: 'mtn' });
+    return { ...started, orders };
+  }
+
+  test('gets a transaction that belongs to it, once', async () => {
+    const { transactions, payments, journal, orders } = await startOrder();
+    transactions.set('TXN-9', {});
+    const named = `order ${KEY}`;
+    expect(await payments.resolve(named, { reference: 'TXN-9' }, note)).toMatchObject({
+      key: `${KEY}/2`,
+      state: 'completed',
+      reference: 'TXN-9',
+      attempts: 0,
+    });
+    expect(await payments.resolve(named, { reference: 'TXN-9' }, note)).toMatchObject({ key: `${KEY}/2` });
+    expect((await orders.read(KEY)).payments.map(({ reference }) => reference)).toEqual(['TXN-3', 'TXN-9']);
+    for (const resolution of ['closed', 'not_charged'] as const)
+      expect(String(await catchError(journal.resolve(named, resolution, note)))).toContain(
+        'name one of its payments',
+      );
+  });
+
+  test('gets no transaction of a key, and lists nothing of the attempt', async () => {
+    const { payments, journal, orders } = await startOrder();
+    await payments.resolve('order-18', { reference: 'TXN-2' }, note);
+    const failure = await catchError(payments.resolve(`order ${KEY}`, { reference: 'TXN-2' }, note));
+    expect(String(failure)).toContain('one transaction cannot pay for two');
+    expect((await orders.read(KEY)).payments).toMatchObject([{ reference: 'TXN-3' }, { key: `${KEY}/2` }]);
+    expect(await journal.read(`${KEY}/2`)).toMatchObject({ state: 'closed', attention: undefined });
+  });
+
+  test('is told from a key of its name, and its payment from one', async () => {
+    const { payments, journal } = await startOrder();
+    const ambiguous = await catchError(payments.resolve(KEY, { reference: 'TXN-1' }, note));
+    expect(String(ambiguous)).toContain(`fits two. Name it "order ${KEY}" or "key ${KEY}"`);
+    await payments.chargeMobileMoney(charge, { idempotencyKey: `${KEY}/1` });
+    expect(String(await catchError(journal.read(`${KEY}/1`)))).toContain(
+      `fits two. Name it "order ${KEY}/1" or "key ${KEY}/1"`,
+    );
+    expect(await journal.read(`order ${KEY}/1`)).toMatchObject({ reference: 'TXN-3' });
+    expect(await payments.resolve(`key ${KEY}`, { reference: 'TXN-1' }, note)).toMatchObject({ key: KEY });
+  });
+});
+
+test('frees a key whose transaction is that of another payment', async () => {
+  const service = await startService((response, { method }) => {
+    const operation = method === 'POST' ? 'chargeMobileMoney' : 'verify';
+    sendJson(response, 200, successBodies[operation]({ reference: 'TXN-1' }));
+  });
+  const payments = service.client({ journal: memoryJournal() });
+  await charged(payments);
+  await catchError(charged(payments, { idempotencyKey: 'order-18' }));
+  expect(await payments.resolve('order-18', 'not_charged', note)).toMatchObject({ state: 'not_charged' });
 });
 
 test('refuses a resolution while the process that began the key sends', async () => {
@@ -281,9 +484,7 @@ test('refuses a resolution while the process that began the key sends', async ()
   expect(await journal.read(KEY)).toMatchObject({ state: 'completed', resolutions: [] });
 });
 
-test('refuses a reference while another key of the amount waits for long', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  onTestFinished(() => void vi.useRealTimers());
+test('leaves a key unresolved whose transaction a person gave to another one meanwhile', async () => {
   const arrived = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const service = await startService(async (response, { method }, count) => {
@@ -293,22 +494,16 @@ test('refuses a reference while another key of the amount waits for long', async
     await release.promise;
     return sendJson(response, 200, successBodies.chargeMobileMoney());
   });
-  const journal = memoryJournal({ lease: 60_000 });
+  const journal = memoryJournal();
   const payments = service.client({ journal });
   await catchError(charged(payments));
-  const slow = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' });
+  const slow = catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' }));
   await arrived.promise;
-  vi.setSystemTime(Date.now() + 6_000);
   // The person found the charge of order-18, whose response is on its way.
-  const failure = await catchError(payments.resolve(KEY, { reference: 'TXN-8f2c61d0' }, note));
-  expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
-  expect(String(failure)).toContain('"order-18" is being charged with the same amount');
+  await payments.resolve(KEY, { reference: 'TXN-8f2c61d0' }, note);
   release.resolve();
-  await slow;
-  expect(await journal.read('order-18')).toMatchObject({ reference: 'TXN-8f2c61d0' });
-  expect(String(await catchError(payments.resolve(KEY, { reference: 'TXN-8f2c61d0' }, note)))).toContain(
-    'one payment cannot pay for two orders',
-  );
+  expect(await slow).toMatchObject({ code: 'outcome_unknown', reference: 'TXN-8f2c61d0' });
+  expect(await journal.read('order-18')).toMatchObject({ state: 'unknown', attention: 'shared_reference' });
 });
 
 describe('a resolution', () => {
@@ -359,17 +554,20 @@ describe('a resolution', () => {
     ]);
   });
 
-  test('of a checkout payment needs its checkout_url', async () => {
+  test('of a checkout payment is replayed with its checkout_url', async () => {
     const { service, state } = await startLossyService();
     const journal = memoryJournal();
     const payments = service.client({ journal });
-    await catchError(payments.initialize(payment, { idempotencyKey: KEY }));
+    for (const idempotencyKey of [KEY, 'order-18'])
+      await catchError(payments.initialize(payment, { idempotencyKey }));
     state.isLossy = false;
-    const failure = await catchError(payments.resolve(KEY, { reference: 'TXN-1' }, note));
-    expect(String(failure)).toContain('give its checkout_url too');
     const checkout_url = 'https://pay.example/checkout/TXN-1';
     await payments.resolve(KEY, { reference: 'TXN-1', checkout_url }, note);
     expect(await payments.initialize(payment, { idempotencyKey: KEY })).toMatchObject({ checkout_url });
+    await payments.resolve('order-18', { reference: 'TXN-2' }, note);
+    const replay = payments.initialize(payment, { idempotencyKey: 'order-18' });
+    expect(await catchError(replay)).toMatchObject({ code: 'outcome_unknown', reference: 'TXN-2' });
+    expect(chargesOf(service)).toBe(2);
   });
 
   test('rejects with a JournalError whatever a store throws', async () => {

@@ -1,56 +1,88 @@
-import { describe, expect, test, vi } from 'vitest';
-import { ConfigurationError } from '../../../src/index.ts';
-import { type Claim, getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
-import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
-import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError, type PaymentsClient } from '../../../src/index.ts';
+import type { Journal } from '../../../src/journal/index.ts';
+import { createOrderPayments } from '../../../src/orders/index.ts';
+import { kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
-import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { note } from '../../helpers/resolution-note.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const TEST_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
 const LIVE_KEY = 'sk_live_4vK9qLm2Xw7RtZ';
 
-const serve = () =>
+const serve = (name = 'TXN-') =>
   startService((response, { path }, count) => {
-    const operation = path.endsWith('initialize') ? 'initialize' : 'chargeMobileMoney';
-    sendJson(response, 200, successBodies[operation]({ reference: `TXN-${count}` }));
+    const reference = `${name}${count}`;
+    const made = path.endsWith('initialize')
+      ? successBodies.initialize({ reference, checkout_url: `https://pay.example/checkout/${reference}` })
+      : successBodies.chargeMobileMoney({ reference });
+    sendJson(response, 200, made);
   });
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
-  test.each(posts)('refuses %s of a client for another service', async (operation) => {
+  test.each(posts)('refuses %s under a key of another service, and changes nothing', async (operation) => {
     const handle = handles();
-    const [service, other] = [await serve(), await serve()];
+    const [service, other] = [await serve(), await serve('TXN-OTHER')];
     await charged(service.client({ journal: handle() }));
-    for (const idempotencyKey of [KEY, 'order-18']) {
-      const client = other.client({ journal: handle() });
-      const failure = await catchError(keyed[operation](client, { idempotencyKey }));
-      expect(failure).toBeInstanceOf(ConfigurationError);
-      expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
-      expect(String(failure)).toContain('belongs to another base URL or mode');
-      expect(Object(failure).message.length).toBeLessThanOrEqual(200);
-    }
+    const before = await handle().read(KEY);
+    const client = other.client({ journal: handle() });
+    const failure = await catchError(keyed[operation](client));
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
+    expect(String(failure)).toContain('of another base URL or mode');
+    expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+    for (const resolution of ['not_charged', 'closed', { reference: 'TXN-1' }] as const)
+      expect(await catchError(client.resolve(KEY, resolution, note))).toMatchObject({
+        name: 'ConfigurationError',
+        outcome: null,
+      });
     expect(other.requests).toEqual([]);
-    expect(await handle().read('order-18')).toBeNull();
-    await charged(service.client({ journal: handle() }), { idempotencyKey: 'order-18' });
-    expect(service.requests).toHaveLength(2);
+    expect(await handle().read(KEY)).toEqual(before);
+    // A key of its own is its own.
+    const own = await keyed[operation](client, { idempotencyKey: 'order-18' });
+    expect(own).toMatchObject({ replayed: false });
   });
 
   test.each([
-    [TEST_KEY, LIVE_KEY, 'belongs to test keys'],
-    [LIVE_KEY, TEST_KEY, 'belongs to keys other than sk_test_…'],
-  ])('that was used with the key %s refuses %s, and sends nothing', async (first, second, says) => {
+    [TEST_KEY, LIVE_KEY],
+    [LIVE_KEY, TEST_KEY],
+  ])('that has a key of %s refuses it to %s, and sends nothing', async (first, second) => {
     const handle = handles();
     const service = await serve();
     await charged(service.client({ journal: handle(), apiKey: first }));
     for (const apiKey of [second, () => second]) {
       const failure = await catchError(charged(service.client({ journal: handle(), apiKey })));
       expect(failure).toBeInstanceOf(ConfigurationError);
-      expect(String(failure)).toContain(says);
-      expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+      expect(String(failure)).toContain('of another base URL or mode (test or live)');
     }
     expect(service.requests).toHaveLength(1);
     // Another key of the same mode is a rotation.
     for (const apiKey of [`${first}2`, () => `${first}3`])
       expect(await charged(service.client({ journal: handle(), apiKey }))).toMatchObject({ replayed: true });
+  });
+
+  test('refuses every call for an order of another service, before it checks', async () => {
+    const handle = handles();
+    const [service, other] = [await serve(), await serve()];
+    const open = (client: PaymentsClient, journal: Journal) =>
+      createOrderPayments({ payments: client, journal, onPaid: () => {}, onAttention: () => {} });
+    const journal = handle();
+    const input = { ...charge, network: 'mtn' } as const;
+    await open(service.client({ journal }), journal).charge('17', input);
+    const before = await journal.read('17/1');
+    const others = handle();
+    const foreign = open(other.client({ journal: others }), others);
+    const calls = [
+      () => foreign.charge('17', input),
+      () => foreign.charge('17', { ...input, amount: 'wrong' }),
+      () => foreign.charge('17', input, { startAnother: true }),
+      () => foreign.checkout('17', payment),
+      () => foreign.read('17'),
+      () => foreign.wait('17', { timeout: 0 }),
+    ];
+    for (const call of calls) expect(await catchError(call())).toBeInstanceOf(ConfigurationError);
+    expect(other.requests).toEqual([]);
+    expect(await journal.read('17/1')).toEqual(before);
   });
 
   test('shows the same service for every key of a client, and no address', async () => {
@@ -65,23 +97,10 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   });
 });
 
-test('lets one of two services charge if both find the journal new', async () => {
+test('lets one of two services have a key that both press at once', async () => {
   const shared = sharedStore();
   const services = [await serve(), await serve()];
-  let readers = 0;
-  const bothHaveRead = Promise.withResolvers<void>();
-  // Neither service writes before both have read that the journal has no service.
-  const read: JournalStore['read'] = async (key) => {
-    const found = await shared.store.read(key);
-    if (++readers === 2) bothHaveRead.resolve();
-    await bothHaveRead.promise;
-    return found;
-  };
-  const calls = services.map((service, index) =>
-    charged(service.client({ journal: createJournal({ ...shared.store, read }) }), {
-      idempotencyKey: `order-${index}`,
-    }),
-  );
+  const calls = services.map((service) => charged(service.client({ journal: shared.journal() })));
   const ends = await Promise.allSettled(calls);
   expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   const refusal = ends.find((end) => end.status === 'rejected');
@@ -104,39 +123,6 @@ test('takes a base URL in upper case or with a slash as the same service', async
     });
 });
 
-test('refuses a key if the journal was given to another service meanwhile', async () => {
-  const shared = sharedStore();
-  const [service, other] = [await serve(), await serve()];
-  const client = service.client({ journal: shared.journal() });
-  await charged(client);
-  // The table was emptied, and another service uses it first.
-  shared.records.clear();
-  await charged(other.client({ journal: shared.journal() }));
-  // A handle reads it again each second.
-  const now = Date.now();
-  vi.spyOn(Date, 'now').mockImplementation(() => now + 1_001);
-  const failure = await catchError(charged(client, { idempotencyKey: 'order-18' }));
-  expect(failure).toBeInstanceOf(ConfigurationError);
-  expect(String(failure)).toContain('belongs to another base URL');
-  expect(service.requests).toHaveLength(1);
-});
-
-test.each([
-  ['is damaged', '{"format":1}'],
-  ['is of a newer version', '{"format":2,"service":"any"}'],
-  ['is not JSON', 'service'],
-])('sends nothing if the record of the service %s', async (_what, text) => {
-  const shared = sharedStore();
-  const service = await serve();
-  await charged(service.client({ journal: shared.journal() }));
-  for (const [key, kept] of shared.records) if (key !== KEY) shared.records.set(key, { ...kept, text });
-  const failure = await catchError(
-    charged(service.client({ journal: shared.journal() }), { idempotencyKey: 'order-18' }),
-  );
-  expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: false });
-  expect(service.requests).toHaveLength(1);
-});
-
 describe('an apiKey function', () => {
   test('is called once for the claim and the first attempt', async () => {
     const shared = sharedStore();
@@ -150,27 +136,29 @@ describe('an apiKey function', () => {
 
   test('is called again after the wait for another call, and must keep its mode', async () => {
     const shared = sharedStore();
-    const service = await serve();
-    const other = shared.journal();
+    const arrived = Promise.withResolvers<void>();
+    const waits = Promise.withResolvers<void>();
+    const service = await startService(async (response) => {
+      arrived.resolve();
+      await waits.promise;
+      sendJson(response, 422, {});
+    });
+    const first = catchError(charged(service.client({ journal: shared.journal(), apiKey: TEST_KEY })));
+    await arrived.promise;
     const keys = [TEST_KEY, LIVE_KEY];
-    const held = Promise.withResolvers<Claim>();
-    const claim: JournalCore['claim'] = async (key, intent) => {
-      const first = await getJournalCore(other).claim(key, intent);
-      const second = await getJournalCore(other).claim(key, intent);
-      Object.assign(getJournalCore(journal), { claim: getJournalCore(other).claim });
-      if (first.state === 'claimed') held.resolve(first.claim);
-      return second;
-    };
-    const journal = changed(shared.journal(), { claim });
-    const call = catchError(charged(service.client({ journal, apiKey: () => keys.shift() ?? LIVE_KEY })));
-    expect(await getJournalCore(other).complete(await held.promise, { state: 'not_sent' })).toBe(true);
-    const failure = await call;
+    const second = service.client({
+      journal: shared.journal(),
+      apiKey: () => keys.shift() ?? LIVE_KEY,
+      onEvent: () => waits.resolve(),
+    });
+    const failure = await catchError(charged(second));
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({ outcome: 'not_sent', operation: 'chargeMobileMoney' });
     expect(String(failure)).toContain('another mode');
     expect(Object(failure).message.length).toBeLessThanOrEqual(200);
-    expect(service.requests).toEqual([]);
-    expect(shared.states(KEY)).toEqual(['begun', 'not_sent', 'begun', 'not_sent']);
+    expect(await first).toMatchObject({ outcome: 'rejected' });
+    expect(service.requests).toHaveLength(1);
+    expect(shared.states(KEY)).toEqual(['begun', 'rejected', 'begun', 'not_sent']);
   });
 
   test('sends no retry if its key changes mode', async () => {

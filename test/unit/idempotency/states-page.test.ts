@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { JournalEvent } from '../../../src/index.ts';
-import type { ClaimResult, JournalCore } from '../../../src/journal/core.ts';
 import type { Journal, JournalState } from '../../../src/journal/index.ts';
+import type * as outcome from '../../../src/ledger/outcome.ts';
+import type { PressDecision } from '../../../src/ledger/press.ts';
 
-/** The compiler keeps these lists complete. */
+/** The compiler keeps these lists complete, and their names those of the code. */
 const states: Record<JournalState, true> = {
   begun: true,
   completed: true,
@@ -14,25 +15,16 @@ const states: Record<JournalState, true> = {
   not_charged: true,
   closed: true,
 };
-const steps: Record<
-  Extract<keyof (Journal & JournalCore), 'claim' | 'renew' | 'complete' | 'resolve'>,
-  true
-> = {
-  claim: true,
+const steps: Record<Extract<keyof (Journal & typeof outcome), 'renew' | 'complete' | 'resolve'>, true> = {
   renew: true,
   complete: true,
   resolve: true,
 };
-const claimStates: Record<ClaimResult['state'], true> = {
-  claimed: true,
-  in_progress: true,
-  completed: true,
-  unknown: true,
-  closed: true,
-  conflict: true,
-  other_owner: true,
-  other_service: true,
-};
+/** What a call does in words of the page. The other decisions are those of an order. */
+const decisions = {
+  send: 'claims the key and sends',
+  replay: 'replays the recorded result',
+} satisfies Partial<Record<PressDecision['do'], string>>;
 const events: Record<JournalEvent['result'], true> = {
   replayed: true,
   waiting: true,
@@ -44,12 +36,15 @@ const page = readFileSync('docs/reference/idempotency-states.md', 'utf8');
 const picture = readFileSync('docs/images/idempotency-states.svg', 'utf8');
 
 describe('docs/reference/idempotency-states.md', () => {
-  test.each([...Object.keys(states), ...Object.keys(claimStates), ...Object.keys(events)])(
-    'names %s',
-    (name) => expect(page).toContain(`\`${name}\``),
+  test.each([...Object.keys(states), ...Object.keys(events)])('names %s', (name) =>
+    expect(page).toContain(`\`${name}\``),
   );
 
-  test.each(Object.keys(steps))('explains the step %s', (step) =>
+  test.each(Object.values(decisions))('says when a call %s', (words) =>
+    expect(page).toContain(`| ${words} |`),
+  );
+
+  test.each(['claim', ...Object.keys(steps)])('explains the step %s', (step) =>
     expect(page).toMatch(new RegExp(`\\*\\*${step}\\.\\*\\*|\\bpayments\\.${step}\\(`, 'i')),
   );
 
@@ -61,7 +56,7 @@ describe('docs/images/idempotency-states.svg', () => {
     expect(picture).toMatch(new RegExp(`<text [^>]*font-weight="bold"[^>]*>${state}<`)),
   );
 
-  test.each(Object.keys(steps))('draws the step %s', (step) =>
+  test.each(['claim', ...Object.keys(steps)])('draws the step %s', (step) =>
     expect(picture).toMatch(new RegExp(`>(?:[^<]* )?${step}(?![\\w-])`)),
   );
 });

@@ -37,12 +37,6 @@ const unknownOutcomes: [string, Fault, reference?: string | undefined, options?:
     'TXN-seen',
   ],
   [
-    'another amount',
-    (response) =>
-      sendJson(response, 200, successBodies.chargeMobileMoney({ reference: 'TXN-other', amount: '255.00' })),
-    'TXN-other',
-  ],
-  [
     'a rejection that names a transaction',
     (response) => sendJson(response, 200, { status: false, data: { reference: 'TXN-made' } }),
     'TXN-made',
@@ -76,6 +70,29 @@ describe.each(unknownOutcomes)('after %s', (_what, fault, reference, options) =>
     });
     expect(service.requests).toHaveLength(1);
   });
+});
+
+test.each(kinds)('records another amount as made, and fails at each replay (%s)', async (_kind, handles) => {
+  const service = await startFaulty((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney({ reference: 'TXN-other', amount: '255.00' })),
+  );
+  const handle = handles();
+  for (let call = 0; call < 2; call++) {
+    const failure = await catchError(charged(service.client({ journal: handle() })));
+    expect(failure).toMatchObject({
+      code: 'transaction_mismatch',
+      outcome: 'unknown',
+      nextStep: 'review',
+      transaction: { reference: 'TXN-other', amount: '255.00' },
+      mismatches: [{ field: 'amount' }],
+    });
+  }
+  expect(await handle().read(KEY)).toMatchObject({
+    state: 'completed',
+    reference: 'TXN-other',
+    attention: 'mismatch',
+  });
+  expect(service.requests).toHaveLength(1);
 });
 
 test.each(posts)('leaves the key unresolved after an abort of %s in flight', async (operation) => {

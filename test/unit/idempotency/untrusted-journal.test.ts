@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import type { JournalCore } from '../../../src/journal/core.ts';
-import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
-import { changed, sharedStore } from '../../helpers/journals.ts';
-import { charged } from '../../helpers/keyed-calls.ts';
+import { createJournal, type JournalStore, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { API_KEY, catchError, EMAIL, PHONE, startService } from '../../helpers/service.ts';
 
@@ -20,16 +19,15 @@ const thrown: [string, unknown][] = [
   ],
 ];
 
-describe.each(thrown)("a merchant's journal that throws %s", (_what, fault) => {
+describe.each(thrown)("a merchant's store that throws %s", (_what, fault) => {
   test.each(['rejects', 'throws'])('makes the claim fail with a JournalError (%s)', async (how) => {
     const service = await startService();
-    const claim: JournalCore['claim'] = () => {
+    const write: JournalStore['write'] = () => {
       if (how === 'throws') throw fault;
       return Promise.reject(fault);
     };
-    const failure = await catchError(
-      charged(service.client({ journal: changed(sharedStore().journal(), { claim }) })),
-    );
+    const journal = createJournal({ ...memoryStore(), write });
+    const failure = await catchError(charged(service.client({ journal })));
     expect(failure).toBeInstanceOf(JournalError);
     expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
     expect(failure).toHaveProperty('message', expect.stringMatching(/Nothing was sent\.$/));
@@ -54,25 +52,35 @@ const unreadable: [string, object][] = [
 
 test.each(unreadable)('sends nothing and asks to verify a recorded result with %s', async (_what, result) => {
   const service = await startService();
-  const stored = { state: 'completed', result: { reference: 'TXN-1', ...result } } as const;
-  const journal = changed(sharedStore().journal(), { claim: async () => stored });
-  const failure = await catchError(charged(service.client({ journal })));
-  expect(failure).toBeInstanceOf(OutcomeUnknownError);
-  expect(failure).toMatchObject({ reference: stored.result.reference, outcome: 'unknown' });
-  expect(service.requests).toEqual([]);
+  const shared = sharedStore();
+  const client = service.client({ journal: shared.journal() });
+  await charged(client);
+  const kept = shared.records.get(`key ${KEY}`);
+  const record = JSON.parse(kept?.text ?? '');
+  record.payments[0].charge.result = { reference: 'TXN-1', ...result };
+  shared.records.set(`key ${KEY}`, { version: 'v9', text: JSON.stringify(record) });
+  const failure = await catchError(charged(client));
+  const reference = record.payments[0].charge.result.reference;
+  if ('amount' in result && 'status' in result && reference === 'TXN-1')
+    expect(failure).toMatchObject({ code: 'transaction_mismatch', transaction: { reference } });
+  else expect(failure).toMatchObject({ code: 'outcome_unknown', reference });
+  expect(failure).toMatchObject({ outcome: 'unknown', nextStep: 'review' });
+  expect(service.requests).toHaveLength(1);
 });
 
-test('names the reference if read throws after a lost claim', async () => {
+test.each([
+  ['is damaged', '{"format":1}'],
+  ['is of a newer version', '{"format":2,"service":"any"}'],
+  ['is not JSON', 'service'],
+])('sends nothing and names the key if its record %s', async (_what, text) => {
   const service = await startService();
-  const journal = changed(sharedStore().journal(), {
-    complete: async () => false,
-    read: () => {
-      throw new Error('not written yet');
-    },
-  });
-  const failure = await catchError(charged(service.client({ journal })));
+  const shared = sharedStore();
+  shared.records.set(`key ${KEY}`, { version: 'v1', text });
+  const failure = await catchError(charged(service.client({ journal: shared.journal() })));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
-  expect(failure).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  expect(failure).toMatchObject({ idempotencyKey: KEY, nextStep: 'review' });
+  expect(String(failure)).toContain('cannot be read');
+  expect(service.requests).toEqual([]);
 });
 
 const imitations: [string, () => unknown][] = [
@@ -80,7 +88,11 @@ const imitations: [string, () => unknown][] = [
   ['an object of that form', () => ({ read() {}, list() {}, count() {}, resolve() {}, prune() {} })],
   ['a copy of a journal', () => ({ ...memoryJournal() })],
   ['an object that inherits from a journal', () => Object.create(memoryJournal())],
-  ['a journal of another version', () => changed(memoryJournal(), Object({ version: 2 }))],
+  [
+    'a journal of another version',
+    () =>
+      Object.defineProperty({}, Symbol.for('payment-collection-client.journal'), { value: { version: 2 } }),
+  ],
   ['text', () => 'memory'],
 ];
 

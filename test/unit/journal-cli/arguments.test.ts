@@ -8,7 +8,7 @@ test.each([
   [[], 'Name a command: list, show, resolve, count, prune.'],
   [['lists'], 'Unknown command "lists". Did you mean list?'],
   [['delete'], 'Unknown command "delete". There are: list, show, resolve, count, prune.'],
-  [['list', 'order-17'], 'list takes no key. To see one key, use show.'],
+  [['list', 'order-17'], 'list takes no key. To see one, use show.'],
   [['count', 'order-17'], 'count takes no key.'],
   [['show'], 'show needs a key'],
   [['show', ''], 'show needs a key'],
@@ -22,13 +22,11 @@ test.each([
   [['resolve', ...note, '--not-charged'], 'resolve needs a key'],
   [
     ['resolve', 'order-17', ...note],
-    'resolve needs one of the three: --reference TXN-…, --not-charged or --closed.',
+    'resolve needs one of these: --reference TXN-…, --not-charged, --accepted or --closed.',
   ],
-  [
-    ['resolve', 'order-17', ...note, '--reference', 'TXN-1', '--not-charged'],
-    'resolve needs one of the three',
-  ],
-  [['resolve', 'order-17', ...note, '--closed', '--not-charged'], 'resolve needs one of the three'],
+  [['resolve', 'order-17', ...note, '--reference', 'TXN-1', '--not-charged'], 'resolve needs one of these'],
+  [['resolve', 'order-17', ...note, '--closed', '--not-charged'], 'resolve needs one of these'],
+  [['resolve', 'order-17', ...note, '--closed', '--accepted'], 'resolve needs one of these'],
   [['resolve', 'order-17', ...note, '--closed', '--yes'], '--yes confirms --not-charged.'],
   [['prune'], 'prune needs --before with a day in UTC, such as --before 2025-11-01. Nothing was deleted.'],
   [
@@ -78,7 +76,17 @@ test.each(['--help', '-h', 'list --help', 'prune --help'])('shows %s in 80 colum
   const { code, out, err, lines } = await runCommand(args.split(' '));
   expect([code, err]).toEqual([0, '']);
   expect(lines.filter(({ length }) => length > 80)).toEqual([]);
-  const options = ['state', 'limit', 'reference', 'checkout-url', 'not-charged', 'closed', 'by', 'reason'];
+  const options = [
+    'state',
+    'limit',
+    'reference',
+    'checkout-url',
+    'not-charged',
+    'accepted',
+    'closed',
+    'by',
+    'reason',
+  ];
   for (const option of [...options, 'before', 'unfollowed', 'yes', 'config', 'json', 'help'])
     expect(out).toMatch(new RegExp(`^ +--${option}[ ,]`, 'm'));
   for (const heading of ['Commands', 'Options', 'Exit codes', 'Examples']) expect(lines).toContain(heading);

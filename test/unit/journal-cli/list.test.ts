@@ -1,20 +1,32 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { JournalError } from '../../../src/index.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type JournalEntry, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { escapeUnprintable } from '../../../src/journal-cli/text.ts';
+import { change, claimKey, completeKey, made } from '../../helpers/claims.ts';
 import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 
 const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
 
-test('lists nothing and exits with 0 without unresolved keys', async () => {
+const parseLines = (out: string) =>
+  out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+
+function fakeTime() {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+test('lists nothing and exits with 0 if nothing needs a person', async () => {
   const shop = await startShop();
   await shop.leaveUnresolved('order-17/1');
   await shop.journal.resolve('order-17/1', 'not_charged', { by: 'ama', reason: 'the service has none' });
-  expect(await runCommand(['list'], shop)).toMatchObject({ code: 0, out: 'No unresolved keys.\n', err: '' });
+  expect(await runCommand(['list'], shop)).toMatchObject({
+    code: 0,
+    out: 'Nothing needs a person.\n',
+    err: '',
+  });
   const completed = await runCommand(['list', '--state', 'completed'], shop);
-  expect(completed).toMatchObject({ code: 0, out: 'No keys in the state completed.\n' });
+  expect(completed).toMatchObject({ code: 0, out: 'No payments in the state completed.\n' });
 });
 
 test.each([[['list']], [['list', '--state', 'all']], [['count']]])(
@@ -22,131 +34,106 @@ test.each([[['list']], [['list', '--state', 'all']], [['count']]])(
   async (args) => {
     const { code, out } = await runCommand(args, await startShop());
     expect(code).toBe(0);
-    expect(out).toMatch(/(?:^|\n)The journal has no keys at all\. Is it the journal of your shop\?\n$/);
+    expect(out).toMatch(/(?:^|\n)The journal is empty\. Is it the journal of your shop\?\n$/);
   },
 );
 
-test('lists the unresolved keys, oldest first, and exits with 3', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  onTestFinished(() => void vi.useRealTimers());
+test('lists what needs a person, oldest first, and exits with 3', async () => {
+  fakeTime();
   const shop = await startShop();
   await shop.leaveUnresolved('order-18/1');
   vi.setSystemTime(Date.now() + 5);
-  await shop.leaveUnresolved('order-17/1', '1200.00');
+  await completeKey(shop.journal, '17', made('TXN-1'), { kind: 'order' });
+  await completeKey(shop.journal, '18', made('TXN-1'), { kind: 'order', amount: '1200.00' });
   const { code, lines } = await runCommand(['list'], shop);
   expect(lines).toEqual([
-    'STARTED             AMOUNT  REFERENCE         KEY',
-    '0 s ago          25.50 GHS  -                 order-18/1',
-    '0 s ago        1200.00 GHS  -                 order-17/1',
+    'SINCE               AMOUNT  REASON            REFERENCE         KEY',
+    '0 s ago          25.50 GHS  unresolved        -                 order-18/1',
+    '0 s ago        1200.00 GHS  shared_reference  TXN-1             18/1',
     '',
-    '2 unresolved keys. What to do: npx payment-journal show KEY',
+    '2 payments need a person. What to do: npx payment-journal show KEY',
   ]);
   expect(code).toBe(3);
 });
 
 test('lists the key of a process whose lease has expired', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeTime();
   const shop = await startShop(memoryJournal({ lease: 10_000 }));
-  await shop.leaveUnresolved('order-16/1');
-  const { service = '' } = (await shop.journal.read('order-16/1')) ?? {};
-  const { operation, amount, currency } = fullEntry;
-  await getJournalCore(shop.journal).claim('order-17/1', {
-    operation,
-    amount,
-    currency,
-    service,
-    fingerprint: 'f',
-  });
-  expect((await runCommand(['list'], shop)).out).not.toContain('order-17/1');
+  await claimKey(shop.journal, 'order-17/1');
+  expect((await runCommand(['list'], shop)).code).toBe(0);
   vi.setSystemTime(Date.now() + 11_000);
   const { code, out } = await runCommand(['list'], shop);
   expect([code, out.includes('order-17/1')]).toEqual([3, true]);
 });
 
 test.each([
-  ['completed', 0, ['order-2']],
-  ['unknown', 3, ['order-1']],
-  ['begun', 0, []],
-  ['all', 3, ['order-1', 'order-2']],
-] as const)('lists the keys in the state %s', async (state, code, keys) => {
+  ['completed', 0, ['order-2'], '1 payment, none of which need a person.'],
+  ['unknown', 3, ['order-1'], '1 payment, 1 of which needs a person.'],
+  ['begun', 0, [], 'No payments in the state begun.'],
+  ['all', 3, ['order-1', 'order-2'], '2 payments, 1 of which needs a person.'],
+] as const)('lists the payments in the state %s', async (state, code, keys, end) => {
   const shop = await startShop();
   await shop.leaveUnresolved('order-1');
   await shop.leaveUnresolved('order-2');
   await shop.journal.resolve('order-2', { reference: 'TXN-8f2c61d0' }, { by: 'ama', reason: 'found' });
   const listed = await runCommand(['list', '--state', state, '--json'], shop);
   expect(listed.code).toBe(code);
-  const entries = listed.out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  const entries = parseLines(listed.out);
   expect(entries.map(({ key }) => key).sort()).toEqual(keys);
+  expect((await runCommand(['list', '--state', state], shop)).lines.at(-1)).toBe(end);
 });
 
-test('prints each entry as journal.read returns it, with --json', async () => {
+test('prints each item as the journal returns it, with --json', async () => {
   const shop = await startShop();
   await shop.leaveUnresolved('order-17/1');
   await shop.leaveUnresolved('order-18/1');
-  const { lines } = await runCommand(['list', '--json'], shop);
+  const attention = await runCommand(['list', '--json'], shop);
+  const items = [];
+  for await (const item of shop.journal.listAttention()) items.push(JSON.parse(JSON.stringify(item)));
+  expect(parseLines(attention.out)).toEqual(items);
+  const all = await runCommand(['list', '--state', 'all', '--json'], shop);
   const read = await Promise.all(['order-17/1', 'order-18/1'].map((key) => shop.journal.read(key)));
-  const withoutAge = (entry: object | null) => ({ ...entry, updatedAt: 0 });
-  expect(lines.map((line) => withoutAge(JSON.parse(line)))).toEqual(
-    read.map((entry) => withoutAge(JSON.parse(JSON.stringify(entry)))),
-  );
+  expect(parseLines(all.out)).toEqual(read.map((entry) => JSON.parse(JSON.stringify(entry))));
 });
 
-test('lists at most --limit keys, and says if there are more', async () => {
+test('lists at most --limit payments, and says if there are more', async () => {
   const shop = await startShop();
   for (const key of ['order-1', 'order-2', 'order-3']) await shop.leaveUnresolved(key);
   const two = await runCommand(['list', '--limit', '2'], shop);
   expect(two.lines.slice(1, 3).map((line) => line.split(' ').at(-1))).toEqual(['order-1', 'order-2']);
-  expect(two.lines.at(-1)).toBe('There are more keys than --limit 2.');
-  expect((await runCommand(['list', '--limit', '3'], shop)).out).not.toContain('more keys');
+  expect(two.lines.at(-1)).toBe('There are more than --limit 2.');
+  expect((await runCommand(['list', '--limit', '3'], shop)).out).not.toContain('There are more');
 });
 
 test.each([['--state', 'all'], []])(
-  'counts records of a newer version as unresolved: list %s %s',
+  'names records of a newer version as what needs a person: list %s %s',
   async (...args) => {
     const store = memoryStore();
     const shop = await startShop(memoryJournal({ store }));
-    await shop.leaveUnresolved('order-17/1');
-    const { version, text } = (await store.read('order-17/1')) ?? { version: '', text: '' };
-    const newer = { ...JSON.parse(text), format: 99 };
-    const index = { kind: 'key', state: 'unknown', createdAt: newer.createdAt, reference: null } as const;
-    const write = { expected: version, version: 'newer', mustCommit: true, dueIn: null, index };
-    await store.write('order-17/1', { ...write, text: JSON.stringify(newer) });
+    const index = { kind: 'key', createdAt: 1, attentionAt: 1, dueAt: null } as const;
+    await store.write('key order-17/1', { ...change, index, text: '{"format":99}' });
     const { code, out, err } = await runCommand(['list', ...args], shop);
     expect([code, out]).toEqual([3, '']);
     expect(err).toMatch(/^The records of "order-17\/1" cannot be read: .*\nA newer version .*: install it\./);
   },
 );
 
-test.each([['list'], ['list', '--state', 'all'], ['count']])(
-  'counts a state of a newer version as unresolved: %s %s %s',
-  async (...args) => {
-    const count = async () => ({ paused: 1, completed: 4 });
-    const shop = await startShop(createJournal({ ...memoryStore(), count }));
-    const { code, out } = await runCommand(args, shop);
-    expect(code).toBe(3);
-    expect(out).toMatch(
-      args[0] === 'count' ? /^unknown +1 /m : /^Unresolved keys that cannot be listed: 1\.$/m,
-    );
-  },
-);
-
 test('lists all others before it reports keys that cannot be read', async () => {
-  const shop = await startShop();
+  const { payments, journal } = await startShop();
   const list = async function* () {
-    yield fullEntry;
+    yield { ...fullEntry, order: undefined, reason: 'unresolved', since: 1 };
     throw new JournalError('The records of "order-18/1" cannot be read.', { outcome: 'unknown' });
   };
-  Object.assign(shop.journal, { list });
-  const { code, out, err } = await runCommand(['list'], shop);
+  Object.assign(journal, { listAttention: list });
+  const { code, out, err } = await runCommand(['list'], { exports: { payments, journal } });
   expect(code).toBe(3);
   expect(out).toContain('order-17/1');
   expect(err).toMatch(/^The records of "order-18\/1" cannot be read\.\n/);
 });
 
 test('ends with 1 if the store cannot list', async () => {
-  const store = { read: async () => null, write: async () => true };
-  const shop = await startShop(createJournal(store));
+  const { read, write } = memoryStore();
+  const shop = await startShop(createJournal({ read, write }));
   const { code, err } = await runCommand(['list'], shop);
   expect([code, err]).toEqual([1, expect.stringContaining('has no list')]);
 });
@@ -165,14 +152,14 @@ describe('the table', () => {
   ];
   const entries = odd.map((change) => ({ ...fullEntry, ...change }));
 
-  test.each(['unknown', 'all'])(
-    'shows each entry in one line, with its whole key: --state %s',
-    async (state) => {
+  test.each([[[]], [['--state', 'all']]])(
+    'shows each payment in one line, with its whole key: list %j',
+    async (args) => {
       const { payments, journal } = await startShop();
       const exports = { payments, journal: holdEntries(journal, entries) };
-      const { lines } = await runCommand(['list', '--state', state], { exports });
+      const { lines } = await runCommand(['list', ...args], { exports });
       const shown = lines.slice(1, lines.indexOf(''));
-      const expected = entries.filter((entry) => state === 'all' || entry.state === state);
+      const expected = entries;
       expect(shown).toHaveLength(expected.length);
       expect(lines.filter((line) => /\p{Cc}|\p{Cf}/u.test(line))).toEqual([]);
       for (const [at, line] of shown.entries())
@@ -190,7 +177,7 @@ describe('the table', () => {
     const exports = { payments, journal: holdEntries(journal, many) };
     const { lines } = await runCommand(['list'], { exports });
     expect(lines).toHaveLength(253);
-    expect(lines.filter((line) => line.startsWith('STARTED '))).toHaveLength(1);
+    expect(lines.filter((line) => line.startsWith('SINCE '))).toHaveLength(1);
     expect(lines.filter((line) => line.includes('70368744177664.00 GHS'))).toHaveLength(50);
     const columnsOfAmount = new Set(lines.slice(1, 101).map((line) => line.indexOf(' GHS')));
     expect(columnsOfAmount.size).toBe(1);

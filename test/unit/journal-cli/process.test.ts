@@ -22,8 +22,8 @@ async function createProjectWithKeys(more = '', count = 1): Promise<Project> {
 /** Makes the journal of a config return so many entries. */
 const manyEntries = (count: number) => `
   const entry = ${JSON.stringify(fullEntry)};
-  journal.list = async function* () {
-    for (let number = 0; number < ${count}; number++) yield { ...entry, key: 'order-' + number };
+  journal.listAttention = async function* () {
+    for (let number = 0; number < ${count}; number++) yield { ...entry, reason: 'unresolved', key: 'order-' + number };
   };`;
 
 describe('the process', () => {
@@ -86,7 +86,7 @@ describe('the process', () => {
     const project = await createProjectWithKeys(`
       import { EventEmitter } from 'node:events';
       const pool = new EventEmitter();
-      journal.list = async function* () {
+      journal.listAttention = async function* () {
         ${fails}
         await new Promise((resolve) => setTimeout(resolve, 60_000));
       };`);
@@ -109,7 +109,7 @@ describe('the process', () => {
     const env = { PAYMENTS_API_KEY: 'Zx9-correct-horse-battery' };
     const { code, out, err } = await project.run(['count', '--json'], { env });
     expect(code).toBe(3);
-    expect(JSON.parse(out)).toMatchObject({ unknown: 1 });
+    expect(JSON.parse(out)).toMatchObject({ attention: 1 });
     expect(err).toContain('config: [dotenv] injected 3 variables\n');
     expect(err).toContain('config: \\u001b[31mkey [REDACTED]\n');
     expect(err).toContain('config: DeprecationWarning: old\n');
@@ -216,12 +216,12 @@ describe('a step that hangs ends the command', () => {
   ])('if it is the journal: %j', async (args, seconds) => {
     const { code, out, err } = await runWhileHanging(args, async (hangNow) => {
       const { payments, journal } = await startShop();
-      const list = async function* () {
+      const listAttention = async function* () {
         yield await hangNow();
       };
       return {
         payments,
-        journal: Object.assign(journal, { read: hangNow, count: hangNow, list }),
+        journal: Object.assign(journal, { read: hangNow, count: hangNow, listAttention }),
         close: hang,
       };
     });

@@ -45,10 +45,10 @@ async function runWithFailure(error: () => unknown) {
   const fail = async (): Promise<never> => {
     throw error();
   };
-  const list = async function* (): AsyncGenerator<JournalEntry, void, void> {
+  const list = async function* (): AsyncGenerator<never, void, void> {
     yield await fail();
   };
-  Object.assign(journal, { read: fail, list, count: fail });
+  Object.assign(journal, { read: fail, listAttention: list, count: fail });
   const exports = { payments, journal, close: fail };
   const commands = [
     ['list'],

@@ -4,6 +4,8 @@ import { PassThrough, Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { onTestFinished, vi } from 'vitest';
 import {
+  type AttentionItem,
+  type AttentionQuery,
   type Journal,
   type JournalEntry,
   type JournalQuery,
@@ -125,24 +127,25 @@ export const fullEntry: JournalEntry = {
   ],
   inProgress: false,
   service: 'c0ffee'.repeat(10),
-  followUp: {
-    checks: 7,
-    checkedAt: Date.parse('2026-11-22T05:20:00.000Z'),
-    slowChecks: 2,
-    notFoundSince: Date.parse('2026-11-22T05:19:00.000Z'),
-    reported: ['overdue', 'gone'],
-    final: { status: 'success', paid_at: '2026-11-22T05:13:00+00:00' },
-    failures: 3,
-    ended: 'given_up',
-  },
+  status: 'processing',
+  checkedAt: Date.parse('2026-11-22T05:20:00.000Z'),
+  nextCheckAt: Date.parse('2026-11-22T05:21:00.000Z'),
+  attention: 'unresolved',
 };
 
 /** Makes a journal hold these entries, whatever they are. */
 export function holdEntries(journal: Journal, entries: readonly JournalEntry[]): Journal {
+  const items = entries.flatMap(({ attention, createdAt, ...entry }): AttentionItem[] =>
+    attention ? [{ ...entry, order: undefined, reason: attention, since: createdAt }] : [],
+  );
   return Object.assign(journal, {
     read: async (key: string) => entries.find((entry) => entry.key === key) ?? null,
     list: async function* ({ state = undefined, limit = Number.POSITIVE_INFINITY }: JournalQuery = {}) {
       yield* entries.filter((entry) => state === undefined || entry.state === state).slice(0, limit);
     },
+    listAttention: async function* ({ limit = Number.POSITIVE_INFINITY }: AttentionQuery = {}) {
+      yield* items.slice(0, limit);
+    },
+    count: async () => ({ records: entries.length, attention: items.length }),
   });
 }

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { createJournal, memoryJournal } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { mysqlJournal } from '../../../src/journal/mysql.ts';

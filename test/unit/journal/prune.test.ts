@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import type { RecordName } from '../../../src/journal/names.ts';
 import { findOwner } from '../../../src/journal/references.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { getRecords } from '../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../src/journal/core.ts';
 import { type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import type { RecordName } from '../../../src/journal/names.ts';
 import { claimReference, findOwner, releaseReferences } from '../../../src/journal/references.ts';

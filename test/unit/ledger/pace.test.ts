@@ -9,18 +9,14 @@ import { BEGAN_AT, createOrder } from './records.ts';
 const SECOND = 1_000;
 const DAY = 24 * 60 * 60 * SECOND;
 
-const answered = (status: string): Finding => ({ is: 'answered', status, paid_at: null });
+const answered = (status: string) => ({ is: 'answered', status, paid_at: null }) as const;
 
 /** Checks at each time that the record plans, as long as it plans one. Returns the times since the payment began. */
 function checkWhenDue(start: LedgerRecord, finding: Finding): { times: number[]; record: LedgerRecord } {
   const times: number[] = [];
   let record = start;
-  for (
-    let now = record.payments[0]?.pace?.nextAt;
-    now !== undefined;
-    now = record.payments[0]?.pace?.nextAt
-  ) {
-    expect(listDueChecks(record, now)).toEqual(['TXN-1']);
+  const getNextAt = () => record.payments[0]?.pace?.nextAt ?? 0;
+  for (let now = getNextAt(); listDueChecks(record, now).length > 0; now = getNextAt()) {
     expect(listDueChecks(record, now - 1)).toEqual([]);
     times.push(now - BEGAN_AT);
     record = check(record, 'TXN-1', finding, { askedAt: now, now, random: 0.5 }) ?? record;
@@ -54,6 +50,42 @@ describe('the pace of checks', () => {
     },
   );
 
+  test.each(['pending', 'success'])('checks on a payment of another amount that is %s', (status) => {
+    const other = { amount: '2.55', currency: 'GHS' };
+    const { times } = checkWhenDue(createOrder(), { is: 'answered', status, paid_at: null, other });
+    const pauses = toPauses(times).map((pause) => pause / SECOND);
+    expect(pauses.slice(0, 9)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
+    expect(times.at(-1)).toBeGreaterThanOrEqual(7 * DAY);
+    expect(times.at(-2)).toBeLessThan(7 * DAY);
+  });
+
+  test('no check takes back a success of another amount, and one corrects it', () => {
+    const times = { askedAt: BEGAN_AT, now: BEGAN_AT, random: 0.5 };
+    const other = { amount: '2.55', currency: 'GHS' };
+    const paid = check(createOrder(), 'TXN-1', { ...answered('success'), other }, times);
+    const findings: readonly Finding[] = [
+      answered('pending'),
+      { is: 'not_found' },
+      { is: 'failed' },
+      { is: 'temporary' },
+    ];
+    for (const finding of findings) {
+      const now = BEGAN_AT + 30 * SECOND;
+      const record = check(paid, 'TXN-1', finding, { askedAt: now, now, random: 0.5 });
+      expect(record?.payments[0]?.seen).toMatchObject({ status: 'success', other });
+      expect(record && getDueAt(record, now)).toBe(now);
+      expect(record?.payments[0]?.pace?.nextAt).toBeGreaterThan(now);
+      expect(check(record, 'TXN-1', answered('success'), times)?.winner).toBe(1);
+    }
+  });
+
+  test('follows a payment on whose store was a month behind at the charge', () => {
+    const now = BEGAN_AT + 30 * DAY;
+    const record = check(createOrder(), 'TXN-1', answered('pending'), { askedAt: now, now, random: 0.5 });
+    const { times } = checkWhenDue(record ?? createOrder(), answered('pending'));
+    expect((times.at(-1) ?? 0) - 30 * DAY).toBeGreaterThan(5 * 60 * 60 * SECOND);
+  });
+
   test('plans nothing after a success', () => {
     const { times, record } = checkWhenDue(createOrder(), answered('success'));
     expect(times).toHaveLength(1);
@@ -73,7 +105,7 @@ describe('the pace of checks', () => {
     const times = { askedAt: BEGAN_AT, now: BEGAN_AT, random: 0.5 };
     let record = check(createOrder(), 'TXN-1', answered('failed'), times) ?? createOrder();
     for (let count = 1; count <= 50; count++) {
-      const now = BEGAN_AT + count;
+      const now = BEGAN_AT + count * 2 * SECOND;
       record = notify(record, 'TXN-1', now);
       expect(getDueAt(record, now)).toBe(now);
       record = check(record, 'TXN-1', answered('failed'), { askedAt: now, now, random: 0.5 }) ?? record;
@@ -81,11 +113,49 @@ describe('the pace of checks', () => {
     }
   });
 
+  test('a flood of notifications asks for one check a second', () => {
+    const times = { askedAt: BEGAN_AT, now: BEGAN_AT, random: 0.5 };
+    let record = check(createOrder(), 'TXN-1', answered('failed'), times) ?? createOrder();
+    let checks = 0;
+    for (let now = BEGAN_AT + 1; now < BEGAN_AT + 20 * SECOND; now += 10) {
+      record = notify(record, 'TXN-1', now);
+      if (listDueChecks(record, now).length === 0) continue;
+      checks += 1;
+      record = check(record, 'TXN-1', answered('failed'), { askedAt: now, now, random: 0.5 }) ?? record;
+    }
+    expect(checks).toBe(19);
+  });
+
+  test('a notification during a check asks for one more, soon after it', () => {
+    const askedAt = BEGAN_AT + 8 * SECOND;
+    const now = askedAt + 5 * SECOND;
+    const notified = notify(createOrder(), 'TXN-1', askedAt + 2 * SECOND);
+    const record = check(notified, 'TXN-1', answered('pending'), { askedAt, now, random: 0.5 });
+    expect(record && getDueAt(record, now)).toBe(now);
+    const again = check(record, 'TXN-1', answered('pending'), { askedAt: now, now, random: 0.5 });
+    expect(again && getDueAt(again, now)).toBeGreaterThanOrEqual(now + 3 * SECOND);
+  });
+
+  test('a notification that a check without an answer followed is heeded by the next', () => {
+    const askedAt = BEGAN_AT + 2 * SECOND;
+    const notified = notify(createOrder(), 'TXN-1', BEGAN_AT + SECOND);
+    const record = check(notified, 'TXN-1', { is: 'temporary' }, { askedAt, now: askedAt, random: 0.5 });
+    expect(record?.payments[0]?.pace).toMatchObject({ notifiedAt: BEGAN_AT + SECOND });
+    const answeredAt = record?.payments[0]?.pace?.nextAt ?? 0;
+    const times = { askedAt: answeredAt, now: answeredAt, random: 0.5 };
+    expect(check(record, 'TXN-1', answered('pending'), times)?.payments[0]?.pace).not.toHaveProperty(
+      'notifiedAt',
+    );
+  });
+
   test('a notification revives a payment that is given up', () => {
     const { record } = checkWhenDue(createOrder(), answered('failed'));
     const now = BEGAN_AT + 30 * DAY;
-    expect(record.payments[0]?.pace).toBeUndefined();
-    expect(listDueChecks(notify(record, 'txn-1', now), now)).toEqual(['TXN-1']);
+    expect(listDueChecks(record, now)).toEqual([]);
+    const revived = notify(record, 'txn-1', now);
+    expect(listDueChecks(revived, now)).toEqual(['TXN-1']);
+    const checked = check(revived, 'TXN-1', answered('failed'), { askedAt: now, now, random: 0.5 });
+    expect(checked && listDueChecks(checked, now + 30 * DAY)).toEqual([]);
   });
 });
 

@@ -1,13 +1,19 @@
 /** Sequences of events that once lost money. Each test has the one that was seen, and a variation of it. */
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { ConfigurationError, type PaymentsClientOptions } from '../../../src/index.ts';
+import {
+  type ChargeMobileMoneyInput,
+  ConfigurationError,
+  JournalError,
+  type PaymentsClientOptions,
+} from '../../../src/index.ts';
 import { memoryStore, type PruneOptions } from '../../../src/journal/index.ts';
 import type { OrderStatus } from '../../../src/orders/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
 import {
+  connectionRefused,
   momo,
   type OrderProcess,
   type OrderShop,
@@ -17,7 +23,7 @@ import {
 } from '../../helpers/order-shop.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
-import { wrapStore } from '../../helpers/wrapped-store.ts';
+import { type StoreStep, wrapStore } from '../../helpers/wrapped-store.ts';
 
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -31,7 +37,7 @@ const otherNumber = { ...momo, phone: '055 000 1111' };
 const dearer = { ...momo, amount: '30.00' };
 const another = { startAnother: true };
 
-const after = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+const delay = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
 const getReference = ({ payments }: OrderStatus, number = payments.length) =>
   payments[number - 1]?.reference ?? '';
@@ -39,9 +45,9 @@ const getReference = ({ payments }: OrderStatus, number = payments.length) =>
 /** Each step of the store takes 5 ms on its way, and 5 ms on its way back. */
 const createSlowStore = () =>
   wrapStore(memoryStore(), async (_, run) => {
-    await after(5);
+    await delay(5);
     const result = await run();
-    await after(5);
+    await delay(5);
     return result;
   });
 
@@ -59,8 +65,8 @@ function openSuppressingShop(delays?: readonly number[]) {
       const number = posts++;
       first ??= handle();
       const response = (await first).clone();
-      await after(delays?.[number] ?? 0);
-      while (!delays && posts < 2) await after(1);
+      await delay(delays?.[number] ?? 0);
+      while (!delays && posts < 2) await delay(1);
       return response;
     },
   });
@@ -114,9 +120,9 @@ describe('1: two orders get one transaction', () => {
 });
 
 test.each([
-  ['last', [5 * SECOND, SECOND]],
-  ['first', [2 * SECOND, 3 * SECOND]],
-])('2: pays an order once if two of its presses get one transaction, the first %s', async (_, delays) => {
+  ['after', [5 * SECOND, SECOND]],
+  ['before', [2 * SECOND, 3 * SECOND]],
+])('2: pays once if a press gets the transaction of another: %s it', async (_, delays) => {
   const shop = openSuppressingShop(delays);
   const [web, worker] = [shop.start(), shop.start()];
   const first = web.charge('17', momo);
@@ -124,14 +130,14 @@ test.each([
   const second = worker.charge('17', otherNumber, another);
   await finish(Promise.all([first, second]));
   const reference = shop.service.charges[0]?.reference ?? '';
-  shop.service.approve(reference);
-  await pass(10 * SECOND);
-  await finish(web.wait('17'));
-  await finish(web.sweep());
   const { payments } = await finish(web.read('17'));
   const owner = payments.find(({ attention }) => attention === undefined);
   const other = payments.find(({ attention }) => attention === 'shared_reference');
-  expect(payments.map(({ reference: own }) => own)).toEqual([reference, reference]);
+  expect([owner, other]).toMatchObject([{ reference }, { reference }]);
+  shop.service.approve(reference);
+  await pass(10 * SECOND);
+  await finish(web.wait('17', { timeout: 10 * SECOND }));
+  await finish(web.sweep());
   expect(shop.paid).toMatchObject([{ payment: { key: owner?.key } }]);
   expect(shop.attentions).toMatchObject([{ key: other?.key, reason: 'shared_reference' }]);
 });
@@ -245,15 +251,6 @@ describe('4: a frozen process learns of a charge late', () => {
   });
 });
 
-/** It proves that no connection was made, since it names host and port of the service. */
-const connectionRefused = new TypeError('fetch failed', {
-  cause: Object.assign(new Error('connect ECONNREFUSED'), {
-    code: 'ECONNREFUSED',
-    hostname: 'payments.example',
-    port: 443,
-  }),
-});
-
 test.each([
   ['is refused', async () => Response.json({ message: 'no such number' }, { status: 422 })],
   ['is not sent', () => Promise.reject(connectionRefused)],
@@ -328,7 +325,7 @@ describe('7: the order is asked for at another price while a payment is under wa
     expect(postsOf(shop)).toHaveLength(1);
   });
 
-  test('charges the new price once a person has closed the payment of the old one', async () => {
+  test('charges the new price once the payment of the old one is closed', async () => {
     const shop = openOrderShop();
     const orders = shop.start();
     const reference = getReference(await finish(orders.charge('17', momo)));
@@ -461,5 +458,159 @@ describe('10: a payment succeeds after it failed', () => {
     await finish(orders.sweep());
     expect(shop.paid).toMatchObject([{ payment: { key: '17/2' } }]);
     expect(shop.attentions).toMatchObject([{ key: '17/1', reason: 'paid_twice' }]);
+  });
+});
+
+describe('11: the journal is away right after the charge was accepted', () => {
+  const faults = {
+    'takes no write': ({ method }: StoreStep) => method === 'write',
+    'takes nothing': () => true,
+  };
+  const outages = Object.entries(faults).flatMap(([name, fails]) =>
+    [8, 60].map((seconds) => [name, seconds, fails] as const),
+  );
+
+  /** Opens a shop whose journal fails for so many seconds, from when the first charge is accepted. */
+  function openFailingShop(
+    seconds: number,
+    fails: (step: StoreStep) => boolean,
+    respond = (response: Response) => response,
+  ) {
+    let backAt = 0;
+    const store = memoryStore();
+    const failing = wrapStore(store, async (step, run) => {
+      if (Date.now() < backAt && fails(step)) throw new Error('the database is read-only');
+      return await run();
+    });
+    const shop = openOrderShop({
+      store,
+      async intercept({ method }, handle) {
+        if (method !== 'POST') return undefined;
+        const response = await handle();
+        backAt = Date.now() + seconds * SECOND;
+        return respond(response);
+      },
+    });
+    const written = vi.spyOn(console, 'error').mockImplementation(() => {});
+    return { shop, written, web: shop.start({}, {}, failing), worker: shop.start() };
+  }
+
+  test.each(outages)('%s for %i s: the result is returned, told and recorded', async (_, seconds, fails) => {
+    const { shop, written, web, worker } = openFailingShop(seconds, fails);
+    const beganAt = Date.now();
+    const status = await finish(web.charge('17', momo));
+    expect(Date.now() - beganAt).toBeLessThan(15 * SECOND);
+    const reference = shop.service.charges[0]?.reference ?? '';
+    expect(status).toMatchObject({ state: 'processing', canPay: false, payment: { key: '17/1', reference } });
+    expect(written.mock.calls).toEqual([[expect.stringMatching(`${reference}.*not recorded, key "17/1"`)]]);
+    await pass((seconds + 4) * SECOND);
+    expect(await finish(worker.read('17'))).toMatchObject({ state: 'processing', payment: { reference } });
+    shop.service.approve(reference);
+    await finish(worker.sweep());
+    expect(shop.paid).toMatchObject([{ order: '17', payment: { reference } }]);
+    expect(written).toHaveBeenCalledOnce();
+  });
+
+  test('takes no write for 60 s: a reference that an error names is kept', async () => {
+    const reference = 'TXN-000001';
+    const respond = () => Response.json({ message: `${reference} timed out` }, { status: 500 });
+    const { written, web, worker } = openFailingShop(60, faults['takes no write'], respond);
+    const review = { state: 'in_review', reason: 'unresolved', payment: { reference } };
+    expect(await finish(web.charge('17', momo))).toMatchObject(review);
+    expect(written.mock.calls).toEqual([[expect.stringContaining(reference)]]);
+    await pass(64 * SECOND);
+    expect(await finish(worker.read('17'))).toMatchObject(review);
+  });
+});
+
+describe('12: writes that the store cuts, delays or repeats', () => {
+  /** What becomes of one write. */
+  const faults = {
+    async 'is cut off before it is done'() {
+      throw new Error('connection reset');
+    },
+    async 'is cut off after it was done'(run: () => Promise<unknown>) {
+      await run();
+      throw new Error('connection reset');
+    },
+    async 'is cut off, and done later'(run: () => Promise<unknown>) {
+      setTimeout(run, 50);
+      throw new Error('connection reset');
+    },
+    async 'is delayed'(run: () => Promise<unknown>) {
+      await delay(3 * SECOND);
+      return await run();
+    },
+    async 'hangs, and is done later'(run: () => Promise<unknown>) {
+      await delay(14 * SECOND);
+      return await run();
+    },
+    async 'is repeated'(run: () => Promise<unknown>) {
+      await run();
+      return await run();
+    },
+  };
+
+  interface Faulty {
+    readonly fault: (run: () => Promise<unknown>) => Promise<unknown>;
+    /** Which write of the first process meets the fault. */
+    readonly at: number;
+    /** How many reads after it fail. */
+    readonly reads: number;
+    /** How much sooner the first process begins, in milliseconds. */
+    readonly ahead: number;
+  }
+
+  /** Presses in two processes. One write of the first meets a fault, and so do some reads after it. */
+  async function pressBeside({ fault, at, reads, ahead }: Faulty) {
+    let writes = 0;
+    let failing = 0;
+    const shop = openOrderShop({ store: createSlowStore() });
+    const store = wrapStore(shop.store, async ({ method }, run) => {
+      if (method === 'read' && failing-- > 0) throw new Error('connection reset');
+      if (method !== 'write' || writes++ !== at) return await run();
+      failing = reads;
+      return await fault(run);
+    });
+    const [web, worker] = [shop.start({}, {}, store), shop.start()];
+    const ends: { status: OrderStatus; posts: number }[] = [];
+    const press = async ({ charge }: OrderProcess, input: ChargeMobileMoneyInput) => {
+      const status = await charge('17', input).catch((error: unknown) => {
+        if (error instanceof JournalError) return undefined;
+        throw error;
+      });
+      if (status) ends.push({ status, posts: postsOf(shop).length });
+    };
+    const pressed = press(web, momo);
+    await pass(ahead, 1);
+    await finish(Promise.all([pressed, press(worker, otherNumber)]));
+    await pass(20 * SECOND);
+    await finish(press(worker, momo));
+    return { shop, worker, ends, isReached: writes > at };
+  }
+
+  async function expectPaidOnce({ shop, worker }: { shop: OrderShop; worker: OrderProcess }) {
+    expect(shop.service.charges).toHaveLength(1);
+    const { reference = '' } = shop.service.charges[0] ?? {};
+    shop.service.approve(reference);
+    await pass(20 * SECOND);
+    await finish(worker.sweep());
+    expect(await finish(worker.read('17'))).toMatchObject({ state: 'paid', payment: { reference } });
+    expect(shop.paid).toHaveLength(1);
+  }
+
+  test.each(Object.entries(faults))('says unpaid only if nothing was sent: a write %s', async (_, fault) => {
+    for (let at = 0, isReached = true; isReached; at++) {
+      isReached = false;
+      for (const reads of [0, 3]) {
+        for (const ahead of [0, 8]) {
+          const pressed = await pressBeside({ fault, at, reads, ahead });
+          isReached ||= pressed.isReached;
+          const unpaid = pressed.ends.filter(({ status }) => status.state === 'unpaid');
+          expect(unpaid.filter(({ posts }) => posts > 0)).toEqual([]);
+          await expectPaidOnce(pressed);
+        }
+      }
+    }
   });
 });

@@ -44,7 +44,7 @@ test('calls onPaid again until it succeeds', async () => {
   expect(calls).toBe(3);
 });
 
-test('tells of a second success as paid_twice, and names the first one as the payment', async () => {
+test('tells of a second success as paid_twice, and keeps the first one', async () => {
   const shop = openOrderShop();
   const orders = shop.start();
   const first = getReference(await finish(orders.checkout('17', page)));

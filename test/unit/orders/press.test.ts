@@ -93,7 +93,7 @@ describe('while another press opens the page', () => {
     expect(postsOf(shop)).toHaveLength(1);
   });
 
-  test('returns without the address after the timeout of a request, and when the client is closed', async () => {
+  test('returns without the address after the timeout, and at close', async () => {
     const { shop, first, other } = await openSlowly({ timeout: SECOND });
     const closed = shop.start();
     const presses = [other.checkout('17', page), closed.checkout('17', page)];
@@ -326,7 +326,7 @@ test('begins no payment after 50, but uses the last one again', async () => {
   expect(postsOf(shop)).toHaveLength(2);
 });
 
-test('uses the same payment again after the service refused it, with other input too', async () => {
+test('uses a refused payment again, with other input too', async () => {
   const shop = openOrderShop();
   const { charge } = shop.start();
   shop.service.fault('chargeMobileMoney', { kind: 'status', status: 400 });

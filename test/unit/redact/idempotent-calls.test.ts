@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
 import { createJournal } from '../../../src/journal/index.ts';
+import { parseLedgerRecord } from '../../../src/ledger/record.ts';
 import { sharedStore, sqliteFile } from '../../helpers/journals.ts';
 import { KEY } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
@@ -118,13 +119,16 @@ test.each(ends)(
 
 test('stores different fingerprints for equal input under two keys', async () => {
   const shared = sharedStore();
-  const service = await startService();
+  const service = await startService(422);
   const client = service.client({ journal: shared.journal() });
   for (const idempotencyKey of ['order-1', 'order-2'])
-    await client.chargeMobileMoney(charge, { idempotencyKey });
-  const [one, two] = ['order-1', 'order-2'].map((key) => JSON.parse(shared.records.get(key)?.text ?? '{}'));
-  expect(one.fingerprint).toMatch(/^[\da-f]{64}$/);
-  expect(one.fingerprint).not.toBe(two.fingerprint);
+    await catchError(client.chargeMobileMoney(charge, { idempotencyKey }));
+  const [one, two] = ['order-1', 'order-2'].map(
+    (key) => parseLedgerRecord(JSON.parse(shared.records.get(`key ${key}`)?.text ?? '{}'))?.payments[0],
+  );
+  expect(one?.fingerprint).toMatch(/^[\da-f]{64}$/);
+  expect(two?.fingerprint).toMatch(/^[\da-f]{64}$/);
+  expect(one?.fingerprint).not.toBe(two?.fingerprint);
 });
 
 test('redacts customer and API key in events, lines and errors of a key', async () => {
@@ -159,7 +163,7 @@ test('redacts customer and phone in the key that a journal error shows', async (
   const service = await startService();
   const idempotencyKey = `order of ${EMAIL}, ${PHONE}`;
   const shared = sharedStore();
-  shared.records.set(idempotencyKey, { version: '1', text: '{}', writtenAt: 0 });
+  shared.records.set(`key ${idempotencyKey}`, { version: '1', text: '{}' });
   const down = {
     read: () => Promise.reject(new Error('down')),
     write: () => Promise.reject(new Error('down')),

@@ -82,10 +82,10 @@ describe('bundles what is imported and no more', () => {
     expect(gzipSync(await bundleByRollup(name, 'index')).length).toBeLessThan(bytes);
   });
 
-  test('the client, without what only a journal needs: under 51,000 bytes', async () => {
+  test('the client, without what only a journal needs: under 55,500 bytes', async () => {
     const code = await bundleByEsbuild('PaymentsClient', 'index');
     expect(code.length).toBeGreaterThan(50_000);
-    expect(gzipSync(code).length).toBeLessThan(51_000);
+    expect(gzipSync(code).length).toBeLessThan(55_500);
   });
 });
 

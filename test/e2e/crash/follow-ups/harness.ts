@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getRecords } from '../../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../../src/journal/core.ts';
 import type { Journal, JournalEntry } from '../../../../src/journal/index.ts';
 import { listOwed } from '../../../../src/ledger/order.ts';
 import { isUnresolved, referenceOf, seenOf } from '../../../../src/ledger/payment.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { JournalError, type PaymentsClient } from '../../../../src/index.ts';
-import { getRecords } from '../../../../src/journal/create-journal.ts';
+import { getRecords } from '../../../../src/journal/core.ts';
 import type { Journal, Resolution } from '../../../../src/journal/index.ts';
 import { namePayment } from '../../../../src/journal/names.ts';
 import { type Attention, listAttention } from '../../../../src/ledger/order.ts';

@@ -12,6 +12,7 @@ import type {
 import * as z from 'zod';
 import { createFollowUps } from '../../../../src/follow-ups/index.ts';
 import { IdempotencyConflictError, PaymentsClient, PaymentsError } from '../../../../src/index.ts';
+import { getRecords } from '../../../../src/journal/core.ts';
 import {
   fromD1,
   fromDurableObject,
@@ -112,7 +113,7 @@ const actions: Record<string, (place: Place, input: unknown) => Promise<unknown>
   },
   /** Returns the cases that failed. */
   async conformance({ openJournal }) {
-    const cases = journalConformance((options, table) => openJournal({ ...options, table }));
+    const cases = journalConformance((table) => getRecords(openJournal({ table })).store);
     const queue = cases.values();
     const failed: string[] = [];
     const work = async () => {
