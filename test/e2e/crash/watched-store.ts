@@ -1,4 +1,5 @@
-import { createJournal, getRecords } from '../../../src/journal/core.ts';
+import { getRecords } from '../../../src/journal/core.ts';
+import { createJournal } from '../../../src/journal/create-journal.ts';
 import type { Journal, JournalStore, RecordWrite, StoredRecord } from '../../../src/journal/index.ts';
 import { listOwed } from '../../../src/ledger/order.ts';
 import { type LedgerRecord, type Payment, parseLedgerRecord } from '../../../src/ledger/record.ts';
