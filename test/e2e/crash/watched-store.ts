@@ -1,12 +1,6 @@
 import { getRecords } from '../../../src/journal/core.ts';
 import { createJournal } from '../../../src/journal/create-journal.ts';
-import type {
-  Journal,
-  JournalStore,
-  RecordChange,
-  RecordWrite,
-  StoredRecord,
-} from '../../../src/journal/index.ts';
+import type { Journal, JournalStore, RecordWrite, StoredRecord } from '../../../src/journal/index.ts';
 import { listOwed } from '../../../src/ledger/order.ts';
 import { type LedgerRecord, type Payment, parseLedgerRecord } from '../../../src/ledger/record.ts';
 
@@ -48,15 +42,9 @@ export type WritePoint = `${'before' | 'during' | 'after'} ${Step}`;
 export const pointsAround = <const S extends Step>(step: S) =>
   [`before ${step}`, `during ${step}`, `after ${step}`] as const;
 
-/** A write, and the record that it replaces. */
-interface WatchedWrite {
-  /** The key of the record in the store. */
-  readonly key: string;
+/** A write of a record or of a claim, by its key in the store. */
+interface WatchedWrite extends RecordWrite {
   readonly step: Step;
-  readonly change: RecordChange;
-  readonly before: LedgerRecord | null;
-  /** `null`: the claim of a reference. */
-  readonly after: LedgerRecord | null;
 }
 
 interface Watch {
@@ -80,10 +68,10 @@ export function watchStore(store: JournalStore, { killSwitch, onWriting, onWritt
   /** As this process last read or wrote them. */
   const known = new Map<string, StoredRecord>();
   const watch = ({ key, change }: RecordWrite): WatchedWrite => {
+    if (key.startsWith('reference ')) return { key, change, step: 'reference' };
     const stored = known.get(key);
     const before = stored?.version === change.expected ? parseRecord(stored.text) : null;
-    const after = key.startsWith('reference ') ? null : parseRecord(change.text);
-    return { key, change, before, after, step: after ? nameStep(before, after) : 'reference' };
+    return { key, change, step: nameStep(before, parseRecord(change.text)) };
   };
   const writeAround = async <T>(
     writes: readonly RecordWrite[],
