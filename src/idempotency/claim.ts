@@ -143,7 +143,8 @@ export async function decide(
       const lease = records.lease + lead;
       const pressed = press(before, owner, { ask, lease, since: began, now, startAnother });
       isClaiming ||= pressed.decision.do === 'send';
-      return pressed;
+      // The price that it asks for is recorded with what the checks find.
+      return pressed.decision.do === 'check' && before ? { ...pressed, record: before } : pressed;
     },
     { known },
   );

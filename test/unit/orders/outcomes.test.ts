@@ -190,6 +190,10 @@ test('takes 4 steps of the store to charge, and 1 to read or to join', async () 
   await pass(2 * SECOND);
   expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'processing' });
   expect(steps.splice(0)).toEqual(['read order 17', 'write order 17']);
+  await pass(2 * SECOND);
+  // The price that it asks for is in the write of its check.
+  expect(await finish(orders.charge('17', { ...momo, amount: '30.00' }))).toMatchObject({ differs: true });
+  expect(steps.splice(0)).toEqual(['read order 17', 'write order 17']);
   expect(await finish(orders.read('17'))).toMatchObject({ state: 'processing' });
   expect(steps).toEqual(['read order 17']);
 });
