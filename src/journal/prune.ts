@@ -4,8 +4,9 @@ import { referenceOf } from '../ledger/payment.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import { type OptionsShape, optionalFlag, parseOptions } from '../parse-options.ts';
 import type { PruneOptions } from './journal.ts';
+import type { RecordName } from './names.ts';
 import { type ListedFound, missingMethodError, type Records } from './records.ts';
-import { releaseReferences } from './references.ts';
+import { type HeldReference, releaseReferences } from './references.ts';
 
 const A_TIME = "a Date or milliseconds since 1970: new Date('2025-11-01')";
 
@@ -60,10 +61,14 @@ export async function pruneRecords(records: Records, options: PruneOptions): Pro
 async function deletePage(records: Records, page: readonly ListedFound[]): Promise<number> {
   const unneeded = page.flatMap(({ key, found }) => (found ? [{ key, version: found.version }] : []));
   const deleted = await records.delete(unneeded);
-  for (const { found } of page)
-    if (found) await releaseReferences(records, found.name, listReferences(found.record));
+  await releaseReferences(
+    records,
+    page.flatMap(({ found }) => (found ? listReferences(found.name, found.record) : [])),
+  );
   return deleted;
 }
 
-const listReferences = ({ payments }: LedgerRecord) =>
-  payments.flatMap((payment) => referenceOf(payment) ?? payment.claiming?.reference ?? []);
+const listReferences = (name: RecordName, { payments }: LedgerRecord): HeldReference[] =>
+  payments
+    .flatMap((payment) => referenceOf(payment) ?? payment.claiming?.reference ?? [])
+    .map((reference) => ({ name, reference }));

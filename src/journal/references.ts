@@ -73,18 +73,23 @@ export async function findOwner(records: Records, reference: string): Promise<Re
   return owner === undefined ? undefined : parseStoreKey(owner);
 }
 
-/** Deletes the claims of references that a record does not hold any more. */
-export async function releaseReferences(
-  records: Records,
-  name: RecordName,
-  references: readonly string[],
-): Promise<void> {
-  for (const reference of references) {
-    const key = toReferenceKey(reference);
-    const { record: claim } = await records.readText(key);
-    const { owner } = claimSchema.safeParse(parseJson(claim?.text)).data ?? {};
-    if (!claim || owner !== toStoreKey(name)) continue;
-    const { record } = await records.read(name);
-    if (isClaimVoid(record, reference)) await records.delete([{ key, version: claim.version }]);
-  }
+/** A reference that a record has had. */
+export interface HeldReference {
+  readonly name: RecordName;
+  readonly reference: string;
+}
+
+/** Deletes the claims of references that their records do not hold any more. */
+export async function releaseReferences(records: Records, held: readonly HeldReference[]): Promise<void> {
+  const claims = await Promise.all(held.map((each) => findVoidClaim(records, each)));
+  await records.delete(claims.filter((claim) => claim !== undefined));
+}
+
+async function findVoidClaim(records: Records, { name, reference }: HeldReference) {
+  const key = toReferenceKey(reference);
+  const { record: claim } = await records.readText(key);
+  const { owner } = claimSchema.safeParse(parseJson(claim?.text)).data ?? {};
+  if (!claim || owner !== toStoreKey(name)) return undefined;
+  const { record } = await records.read(name);
+  return isClaimVoid(record, reference) ? { key, version: claim.version } : undefined;
 }

@@ -214,7 +214,8 @@ async function makeDecidable(
   const payment = record.payments[number - 1];
   const reference = payment && referenceOf(payment);
   // A webhook must not find this order by a reference that was a mistake. If this fails, the claim can still be taken over.
-  if (reference !== undefined) await releaseReferences(records, named.name, [reference]).catch(() => {});
+  if (reference !== undefined)
+    await releaseReferences(records, [{ name: named.name, reference }]).catch(() => {});
   return found.record ?? ready;
 }
 

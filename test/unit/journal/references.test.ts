@@ -80,7 +80,12 @@ test('releases the claims that a record does not hold any more', async () => {
   await completeKey(journal, 'order-17', made('TXN-held'));
   await claim(journal, 'order-17', 'TXN-void');
   await completeKey(journal, 'order-18', made('TXN-other'));
-  await releaseReferences(records, key('order-17'), ['TXN-held', 'TXN-void', 'TXN-other', 'TXN-none']);
+  const name = key('order-17');
+  const references = ['TXN-held', 'TXN-void', 'TXN-other', 'TXN-none'];
+  await releaseReferences(
+    records,
+    references.map((reference) => ({ name, reference })),
+  );
   const owners = ['TXN-held', 'TXN-void', 'TXN-other'].map((reference) => findId(journal, reference));
   expect(await Promise.all(owners)).toEqual(['order-17', undefined, 'order-18']);
 });
