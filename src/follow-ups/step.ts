@@ -147,7 +147,8 @@ async function recordChecked(
     const { found, before } = await records.change(
       name,
       (before, now) => {
-        const record = recordChecks(before, checks, now);
+        // The store can be ahead of `now`, and the next check must not come too soon.
+        const record = recordChecks(before, checks, now + records.lead);
         const isOwed = record !== null && listDueCalls(record, now).length > 0;
         return { record, dueIn: isOwed ? lease : getNaturalPause(record, now), before };
       },

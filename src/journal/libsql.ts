@@ -80,11 +80,10 @@ export function fromLibsql(client: LibsqlClient): SqliteHandle {
 /** The server runs a batch as one request. It fails each statement after one that failed, and then rolls back. */
 function createServerHandle(client: LibsqlClient): SqliteHandle {
   return {
+    // They run what only reads, whatever its mode is.
+    hasReplicas: true,
     batch: (statements) =>
-      retryWhileBusy(async () => {
-        // In another mode a replica could run the statements, and it can be behind.
-        return toRows(await client.batch(toLibsql(statements), 'write'));
-      }),
+      retryWhileBusy(async () => toRows(await client.batch(toLibsql(statements), 'write'))),
   };
 }
 

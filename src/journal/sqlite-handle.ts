@@ -20,6 +20,8 @@ export interface SqliteHandle {
    * committed.
    */
   batch(statements: readonly SqliteStatement[]): Promise<readonly (readonly Record<string, unknown>[])[]>;
+  /** Whether a replica, which can be behind, runs statements that only read. Each read then has one that could write. */
+  readonly hasReplicas?: boolean;
 }
 
 /** Whether statements change nothing. */
@@ -50,11 +52,12 @@ export interface SqliteRunner {
   /** Whether writes can travel together: not through a handle, which might belong to one request of a Worker. */
   readonly groupsWrites: boolean;
   /**
-   * Runs a statement that changes nothing. `now` has the value for `SqliteRunner.now`, if it takes one.
+   * Runs a statement that changes nothing. `now` has the value for `SqliteRunner.now`, if it takes one. `touch` is a statement that
+   * changes nothing either, and only a primary runs.
    *
    * @throws {NoJournalError} if the table does not exist.
    */
-  read(build: (now: readonly number[]) => SqliteStatement): Promise<readonly unknown[]>;
+  read(build: (now: readonly number[]) => SqliteStatement, touch?: string): Promise<readonly unknown[]>;
   /**
    * Runs statements in order, in one transaction.
    *
@@ -74,9 +77,10 @@ export function createHandleRunner(handle: SqliteHandle): SqliteRunner {
   return {
     now: () => SERVER_NOW,
     groupsWrites: false,
-    async read(build) {
-      const [rows = []] = await handle.batch([build([])]).catch(explainMissing);
-      return rows;
+    async read(build, touch) {
+      const first = handle.hasReplicas && touch !== undefined ? [{ sql: touch, values: [] }] : [];
+      const results = await handle.batch([...first, build([])]).catch(explainMissing);
+      return results.at(-1) ?? [];
     },
     write: (_needs, build) => handle.batch(build([])).catch(explainMissing),
   };

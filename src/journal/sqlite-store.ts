@@ -44,6 +44,7 @@ export function createSqliteStore(runner: SqliteRunner, table: string) {
     const written = await write().catch(ifNew(() => makeTable().then(write)));
     return writes.map((_, index) => written[index]?.length === 1);
   };
+  const read = (build: (now: readonly number[]) => SqliteStatement) => runner.read(build, sql.touch);
   const readNow = async () => {
     const [row] = await runner.read((now) => ({ sql: sql.now, values: now }));
     return reader.toNumber(Object(row).now);
@@ -53,8 +54,7 @@ export function createSqliteStore(runner: SqliteRunner, table: string) {
     ...(runner.groupsWrites ? { writeAll } : {}),
 
     read(key) {
-      return runner
-        .read((now) => ({ sql: sql.read, values: [key, ...now] }))
+      return read((now) => ({ sql: sql.read, values: [key, ...now] }))
         .then(([row]) => reader.toRead(row))
         .catch(ifNew<StoreRead>(async () => ({ record: null, now: await readNow(), isNew: true })));
     },
@@ -66,12 +66,12 @@ export function createSqliteStore(runner: SqliteRunner, table: string) {
 
     async list({ by, after, limit }) {
       const values = [after?.at ?? -1, after?.key ?? '', limit];
-      const found = await runner.read((now) => ({ sql: sql.list[by], values: [...values, ...now] }));
+      const found = await read((now) => ({ sql: sql.list[by], values: [...values, ...now] }));
       return found.map(reader.toListedRecord);
     },
 
     async count() {
-      const [row] = await runner.read((now) => ({ sql: sql.count, values: now }));
+      const [row] = await read((now) => ({ sql: sql.count, values: now }));
       return reader.toCount(row);
     },
 
@@ -93,8 +93,7 @@ export function createSqliteStore(runner: SqliteRunner, table: string) {
     },
 
     countDue({ kind }) {
-      return runner
-        .read((now) => ({ sql: sql.countDue, values: [kind, ...now] }))
+      return read((now) => ({ sql: sql.countDue, values: [kind, ...now] }))
         .then(([row]) => reader.toDue(row))
         .catch(ifNew(async () => ({ due: 0, nextIn: null })));
     },

@@ -47,6 +47,8 @@ export function buildStatements(name: string, now: SqliteNow) {
     return `${select(`due_at <= ${time}`)} UNION ALL ${select(`due_at > ${maxDueAt(time)}`)} LIMIT ?2`;
   };
   return {
+    /** Changes nothing. See `SqliteHandle.hasReplicas`. */
+    touch: `DELETE FROM ${table} WHERE 0`,
     /** Has no other value. */
     now: `SELECT ${now(1)} AS now`,
     /** Returns a row also if there is no record. `?1` is the key. */

@@ -35,6 +35,26 @@ test('offers no group of writes, which could hang with one request', () => {
   expect(openHandleStore(createSqliteHandle(openMemory()))).not.toHaveProperty('writeAll');
 });
 
+test('sends what could write with each read, if replicas run what only reads', async () => {
+  const own = createSqliteHandle(openMemory());
+  const batches: string[][] = [];
+  const handle: SqliteHandle = {
+    hasReplicas: true,
+    batch(statements) {
+      batches.push(statements.map(({ sql }) => sql.slice(0, 6)));
+      return own.batch(statements);
+    },
+  };
+  const store = openHandleStore(handle);
+  await store.write('order 17', firstWrite());
+  batches.length = 0;
+  expect(await store.read('order 17')).toMatchObject({ record: { version: 'v1' } });
+  await store.list({ by: 'createdAt', after: null, limit: 1 });
+  await store.count();
+  await store.countDue({ kind: 'order' });
+  expect(batches).toEqual(Array.from({ length: 4 }, () => ['DELETE', 'SELECT']));
+});
+
 test('waits for no other call, which might hang', async () => {
   const handle = createSqliteHandle(openMemory());
   await openHandleStore(handle).write('order-1', firstWrite());
