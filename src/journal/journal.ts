@@ -35,7 +35,7 @@ export interface Journal {
   list(query?: JournalQuery): AsyncGenerator<JournalEntry, void, void>;
   /**
    * Yields what a person has to decide, oldest first: through an index, so that paid orders cost nothing. An item leaves the list
-   * by being decided, whoever decides it.
+   * by being decided, by any person.
    *
    * @throws {ConfigurationError} if the query is wrong, or if the store has no `list`.
    * @throws {JournalError} if the store fails. If records cannot be read, it yields all others first. Then it throws one error
