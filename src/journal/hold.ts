@@ -44,7 +44,7 @@ export class Hold {
 
   #awaitEnd(): void {
     const onEnd = () => (this.isHeld ? this.#awaitEnd() : this.#onOver?.());
-    this.#end = setTimeout(onEnd, this.#duration - elapsedSince(this.#renewedAt));
+    this.#end = setTimeout(onEnd, Math.max(0, this.#duration - elapsedSince(this.#renewedAt)));
   }
 
   /** The record as this process last read or wrote it. */
