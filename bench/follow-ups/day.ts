@@ -1,9 +1,12 @@
-import { getPause, MAX_PAUSE_AFTER_END } from '../../src/ledger/check.ts';
+import { getPause } from '../../src/ledger/check.ts';
 import { FOLLOWED_FOR } from '../../src/ledger/payment.ts';
 import { DEADLINE, defaultModel, drawPayments } from '../schedule/model.ts';
 import { ours } from '../schedule/policies.ts';
 import { simulate } from '../schedule/simulate.ts';
 import { printTable } from '../table.ts';
+
+/** The longest pause after an end, in milliseconds. */
+const MAX_PAUSE_AFTER_END = 24 * 60 * 60 * 1000;
 
 /** What one check costs, on average. CPU is in microseconds. */
 export interface CheckCost {

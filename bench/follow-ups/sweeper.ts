@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createFollowUps } from '../../src/follow-ups/index.ts';
 import { PaymentsClient } from '../../src/index.ts';
-import { getRecords } from '../../src/journal/create-journal.ts';
+import { getRecords } from '../../src/journal/core.ts';
 import { median } from '../median.ts';
 import { readValue, serveParent } from './child.ts';
 import { polling } from './schedule.ts';
