@@ -210,9 +210,10 @@ export const faults: readonly Fault[] = [
     'success_taken_back',
     'check',
     [
+      ['if (isPaid(payment) || (isOld && !isNews)) return before;', 'if (isOld && !isNews) return before;'],
       [
-        'if (isPaid(payment) || ((isSuccess(payment) || isOld) && !isNews)) return before;',
-        'if (isOld && !isNews) return before;',
+        "if (seen.status === 'success' && !(finding.is === 'answered'",
+        "if (seen.status === 'none' && !(finding.is === 'answered'",
       ],
     ],
     'plain',
@@ -221,7 +222,7 @@ export const faults: readonly Fault[] = [
   inRules(
     'older_check_counts',
     'check',
-    [['(isSuccess(payment) || isOld)', 'isSuccess(payment)']],
+    [['isPaid(payment) || (isOld && !isNews)', 'isPaid(payment)']],
     'jumps',
     'gone',
     'week',
@@ -230,7 +231,7 @@ export const faults: readonly Fault[] = [
   inRules(
     'old_success_is_dropped',
     'check',
-    [['((isSuccess(payment) || isOld) && !isNews)', '(isSuccess(payment) && !isNews) || isOld']],
+    [['isPaid(payment) || (isOld && !isNews)', 'isPaid(payment) || isOld']],
     'week',
     'gone',
     'prune',
@@ -271,7 +272,7 @@ export const faults: readonly Fault[] = [
     'order',
     [
       [
-        'if (!isOld || isUnderWay || listAttention(record, now).length > 0) return false;',
+        'if (!isOld || isUnderWay || needsPerson) return false;',
         'if (!isOld || isUnderWay || payments.some((payment) => isUnresolved(payment, now))) return false;\n  if (!unfollowed) return true;',
       ],
     ],
@@ -345,12 +346,7 @@ export const faults: readonly Fault[] = [
   inRules(
     'failed_is_final',
     'payment',
-    [
-      [
-        'const since = isEnded(payment) && endedAt !== undefined ? endedAt : payment.createdAt;',
-        'if (isEnded(payment)) return false;\n  const since = endedAt === undefined ? payment.createdAt : endedAt;',
-      ],
-    ],
+    [['const isOver = isEnded(payment);', 'const isOver = isEnded(payment);\n  if (isOver) return false;']],
     'plain',
   ),
   inRules(
@@ -393,8 +389,8 @@ export const faults: readonly Fault[] = [
     'payment',
     [
       [
-        'notAfter(now, askedAt) - notAfter(now, since) < FOLLOWED_FOR',
-        'now - notAfter(now, since) < FOLLOWED_FOR',
+        'const isLong = notAfter(now, askedAt) - notAfter(now, since) >= FOLLOWED_FOR;',
+        'const isLong = now - notAfter(now, since) >= FOLLOWED_FOR;',
       ],
     ],
     'week',
