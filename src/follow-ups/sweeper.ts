@@ -8,6 +8,7 @@ import { ConfigurationError } from '../errors.ts';
 import { getRecords } from '../journal/core.ts';
 import type { Journal } from '../journal/journal.ts';
 import { findOwner } from '../journal/references.ts';
+import { MAX_PAUSE } from '../ledger/check.ts';
 import { getDueAt } from '../ledger/order.ts';
 import { notify } from '../ledger/outcome.ts';
 import { type OptionsShape, optionalSignal, parseOptions } from '../parse-options.ts';
@@ -87,9 +88,6 @@ async function notifyRecord(
     return null;
   }
 }
-
-/** The longest delay of a schedule, in milliseconds: an hour. */
-const MAX_PAUSE = 60 * 60 * 1000;
 
 /** @throws {ConfigurationError} if the client or the journal cannot work. */
 export function readAccess(payments: unknown, journal: Journal): ClientAccess {

@@ -60,7 +60,7 @@ export interface ListedFound {
 }
 
 /** In each round that fails another process succeeded, so rounds end soon. A store that is wrong ends here. */
-const MAX_ROUNDS = 100;
+export const MAX_ROUNDS = 100;
 
 /** How long what a read returned as the time of the store is enough for a first change, in milliseconds. */
 const CLOCK_FRESH_FOR = 10_000;
@@ -157,9 +157,7 @@ export class Records {
       // A driver that reconnected might have written twice, and returned the result of the second write only.
       if (found.version === version) return written;
     }
-    throw new JournalError('Other processes changed the record at each attempt to write it. Try again.', {
-      retryable: true,
-    });
+    throw overtakenError();
   }
 
   /** Notes what time it was in the store at some time since `startedAt`. */
@@ -267,6 +265,11 @@ export class Records {
     });
   }
 }
+
+export const overtakenError = () =>
+  new JournalError('Other processes changed the record at each attempt to write it. Try again.', {
+    retryable: true,
+  });
 
 /** @throws {ConfigurationError} always: the merchant's own store has not all methods. */
 export function missingMethodError(method: keyof JournalStore): ConfigurationError {

@@ -8,7 +8,7 @@ import { JournalError } from '../errors.ts';
 import { isClaimVoid } from '../ledger/order.ts';
 import { parseJson } from '../untrusted.ts';
 import { parseStoreKey, type RecordName, toReferenceKey, toStoreKey } from './names.ts';
-import type { Records } from './records.ts';
+import { MAX_ROUNDS, overtakenError, type Records } from './records.ts';
 import type { RecordChange, StoredRecord } from './store.ts';
 
 const claimSchema = z.object({
@@ -30,7 +30,7 @@ export async function claimReference(
   const own = toStoreKey(name);
   const text = JSON.stringify({ format: 1, owner: own });
   let expected: string | null = null;
-  for (;;) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const change: RecordChange = {
       expected,
       version: crypto.randomUUID(),
@@ -44,16 +44,20 @@ export async function claimReference(
     if (record && !(await isFree(records, record, reference, own))) return false;
     expected = record?.version ?? null;
   }
+  throw overtakenError();
 }
+
+/** Returns the key of the record that has a claim. */
+const readOwner = (claim: StoredRecord | null) => claimSchema.safeParse(parseJson(claim?.text)).data?.owner;
 
 /** Whether a claim can be replaced: it is the record's own, or void. */
 async function isFree(
   records: Records,
-  { text }: StoredRecord,
+  claim: StoredRecord,
   reference: string,
   own: string,
 ): Promise<boolean> {
-  const { owner } = claimSchema.safeParse(parseJson(text)).data ?? {};
+  const owner = readOwner(claim);
   if (owner === own) return true;
   const name = owner === undefined ? undefined : parseStoreKey(owner);
   if (name === undefined) return false;
@@ -69,7 +73,7 @@ async function isFree(
 /** Returns who has claimed a reference; `undefined`: nobody. */
 export async function findOwner(records: Records, reference: string): Promise<RecordName | undefined> {
   const { record } = await records.readText(toReferenceKey(reference));
-  const { owner } = claimSchema.safeParse(parseJson(record?.text)).data ?? {};
+  const owner = readOwner(record);
   return owner === undefined ? undefined : parseStoreKey(owner);
 }
 
@@ -88,8 +92,7 @@ export async function releaseReferences(records: Records, held: readonly HeldRef
 async function findVoidClaim(records: Records, { name, reference }: HeldReference) {
   const key = toReferenceKey(reference);
   const { record: claim } = await records.readText(key);
-  const { owner } = claimSchema.safeParse(parseJson(claim?.text)).data ?? {};
-  if (!claim || owner !== toStoreKey(name)) return undefined;
+  if (!claim || readOwner(claim) !== toStoreKey(name)) return undefined;
   const { record } = await records.read(name);
   return isClaimVoid(record, reference) ? { key, version: claim.version } : undefined;
 }

@@ -33,7 +33,7 @@ export interface CheckTimes {
 
 const MIN_PAUSE = 30_000;
 /** The longest pause of a payment that is under way, and of a handler that fails, in milliseconds. */
-const MAX_PAUSE = 60 * 60 * 1000;
+export const MAX_PAUSE = 60 * 60 * 1000;
 /** The longest pause after an end, in milliseconds. */
 const MAX_PAUSE_AFTER_END = 24 * 60 * 60 * 1000;
 
