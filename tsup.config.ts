@@ -27,7 +27,7 @@ const others = {
 };
 const commands = {
   entry: {
-    'payment-journal': 'src/journal-cli/cli.ts',
+    'payment-journal': 'src/operators/command/cli.ts',
     'payment-sandbox': 'src/sandbox/cli.ts',
   },
 };

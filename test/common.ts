@@ -18,7 +18,7 @@ export const elsewhere = ['test/e2e/{databases,docker-compose,integrations,packa
  * Run by `npm run test:exhaustive` only: what opens Chromium, what tries commands and the build in tens of processes, and
  * what has its short form elsewhere. `http/` is run over fetch, `node/` keeps the tests of its own, and
  * `sandbox/pages.test.ts` reads the pages. `property/` simulates the kills of charges, follow-ups and orders.
- * `journal-cli/config.test.ts` runs the command on SQLite. `docs/blocks.test.ts` runs the README. `npm run check` checks the
+ * `operators/command/config.test.ts` runs the command on SQLite. `docs/blocks.test.ts` runs the README. `npm run check` checks the
  * types, validates the comments that the API site is made of, and shows each change of an export or an option.
  */
 export const exhaustiveOnly = [
@@ -27,7 +27,7 @@ export const exhaustiveOnly = [
   'test/e2e/docs/{api-site,api,errors,events,examples,options}.test.ts',
   'test/e2e/docs/{first-charge,follow-ups-from-cron,payment-sandbox,runbook}.test.ts',
   'test/unit/*/optional-peer.test.ts',
-  'test/unit/journal-cli/{process,stores}.test.ts',
+  'test/unit/operators/command/{process,stores}.test.ts',
   'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
   'test/unit/polling/processes.test.ts',

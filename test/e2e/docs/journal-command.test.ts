@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { catchError, charge } from '../../helpers/service.ts';
-import { runCommand, startShop } from '../../unit/journal-cli/run-command.ts';
+import { runCommand, startShop } from '../../unit/operators/command/run-command.ts';
 import { pages } from './pages.ts';
 
 const page = pages.find(({ path }) => path === 'docs/reference/payment-journal.md')?.text ?? '';

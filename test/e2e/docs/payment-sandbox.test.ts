@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../helpers/free-port.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
-import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
+import { startProcess } from '../../unit/operators/command/merchant-project.ts';
 import { pages, root } from './pages.ts';
 
 const readPage = (path: string) => pages.find((page) => page.path === path)?.text ?? '';

@@ -7,7 +7,7 @@ import { startSandbox } from 'payment-collection-client/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
 import { charge } from '../../helpers/service.ts';
-import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
+import { startProcess } from '../../unit/operators/command/merchant-project.ts';
 import { pages } from './pages.ts';
 
 const CONFIG = `import { DatabaseSync } from 'node:sqlite';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { faultSchema, listKinds } from '../../../src/testing/faults.ts';
 import { listenForTest } from '../../helpers/listen.ts';
-import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
+import { startProcess } from '../../unit/operators/command/merchant-project.ts';
 import { startTestApi } from '../../unit/sandbox/script-api-client.ts';
 import { charge } from '../../unit/sandbox/start-sandbox.ts';
 import { pages, root } from './pages.ts';

@@ -26,7 +26,7 @@ const layers: [string, RegExp][] = [
   ['node', /^node\//],
   ['testing', /^testing\//],
   ['sandbox', /^sandbox\//],
-  ['journal command', /^journal-cli\//],
+  ['review desk and journal command', /^operators\//],
 ];
 
 /** Each part of the repository, and the parts that its files can import. The first pattern that fits counts. */

@@ -10,10 +10,10 @@ import {
   type JournalEntry,
   type JournalQuery,
   memoryJournal,
-} from '../../../src/journal/index.ts';
-import { runJournalCommand } from '../../../src/journal-cli/run.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { createTempFolder } from '../../helpers/temp-folder.ts';
+} from '../../../../src/journal/index.ts';
+import { runJournalCommand } from '../../../../src/operators/command/run.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../../helpers/service.ts';
+import { createTempFolder } from '../../../helpers/temp-folder.ts';
 
 /** What a test gives the command besides its arguments. */
 interface Surroundings {

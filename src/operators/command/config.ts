@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CLIENT_ACCESS } from '../client-access.ts';
-import { getRecords } from '../journal/core.ts';
-import type { Journal, JournalEntry } from '../journal/journal.ts';
-import type { Resolution, ResolutionNote } from '../journal/resolution.ts';
-import { isObject, orUndefined } from '../untrusted.ts';
+import { CLIENT_ACCESS } from '../../client-access.ts';
+import { getRecords } from '../../journal/core.ts';
+import type { Journal, JournalEntry } from '../../journal/journal.ts';
+import type { Resolution, ResolutionNote } from '../../journal/resolution.ts';
+import { isObject, orUndefined } from '../../untrusted.ts';
 import { CommandError, describeForeignError, limitTime } from './errors.ts';
 import type { OutputRedaction } from './redact-output.ts';
 import type { Screen } from './screen.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { createMerchantProject } from '../../helpers/installed-package.ts';
-import { API_KEY } from '../../helpers/service.ts';
+import { createMerchantProject } from '../../../helpers/installed-package.ts';
+import { API_KEY } from '../../../helpers/service.ts';
 
 const COMMAND = 'node_modules/payment-collection-client/dist/payment-journal.js';
 

@@ -1,5 +1,5 @@
-import { findNearestName } from '../unknown-option.ts';
-import { version } from '../version.ts';
+import { findNearestName } from '../../unknown-option.ts';
+import { version } from '../../version.ts';
 import { type Arguments, HELP, parseArguments, usageError } from './arguments.ts';
 import { type Config, loadConfig, type Run } from './config.ts';
 import { prepareCount } from './count.ts';

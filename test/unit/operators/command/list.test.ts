@@ -1,9 +1,14 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { JournalError } from '../../../src/index.ts';
-import { createJournal, type JournalEntry, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
-import { escapeUnprintable } from '../../../src/journal-cli/text.ts';
-import { change, claimKey, completeKey, made } from '../../helpers/claims.ts';
+import { JournalError } from '../../../../src/index.ts';
+import {
+  createJournal,
+  type JournalEntry,
+  memoryJournal,
+  memoryStore,
+} from '../../../../src/journal/index.ts';
+import { escapeUnprintable } from '../../../../src/operators/command/text.ts';
+import { change, claimKey, completeKey, made } from '../../../helpers/claims.ts';
 import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 
 const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;

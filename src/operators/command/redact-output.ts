@@ -1,4 +1,4 @@
-import { createRedact, redactButUuids } from '../redact.ts';
+import { createRedact, redactButUuids } from '../../redact.ts';
 
 /** Redacts what the command prints. */
 export interface OutputRedaction {

@@ -1,6 +1,6 @@
-import { PaymentsError } from '../errors.ts';
-import { sanitizeError } from '../sanitize-error.ts';
-import { DeadlineExceeded, withTimeout } from '../timing.ts';
+import { PaymentsError } from '../../errors.ts';
+import { sanitizeError } from '../../sanitize-error.ts';
+import { DeadlineExceeded, withTimeout } from '../../timing.ts';
 import type { OutputRedaction } from './redact-output.ts';
 import { escapeUnprintable, quoteForShell } from './text.ts';
 

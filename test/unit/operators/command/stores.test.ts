@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { hasRedis, startRedis } from '../../helpers/databases.ts';
-import { API_KEY, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { createDatabase } from '../../helpers/use-database.ts';
+import { hasRedis, startRedis } from '../../../helpers/databases.ts';
+import { API_KEY, sendJson, startService, successBodies } from '../../../helpers/service.ts';
+import { createDatabase } from '../../../helpers/use-database.ts';
 import { createProject, type Project, runInOneProcess } from './merchant-project.ts';
 
 const worker = fileURLToPath(new URL('programs/charge-until-killed.ts', import.meta.url));

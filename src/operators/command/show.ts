@@ -1,11 +1,11 @@
 import wrapAnsi from 'wrap-ansi';
-import type { AttentionItem, Journal, JournalEntry } from '../journal/journal.ts';
+import type { AttentionItem, Journal, JournalEntry } from '../../journal/journal.ts';
+import { REASONS, STATES } from '../words.ts';
 import { type Arguments, takeKey } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, describeCommand, limitJournal } from './errors.ts';
 import type { Output, Screen } from './screen.ts';
 import { formatAge, formatTime, quoteForShell, toJsonLine } from './text.ts';
-import { REASONS, STATES } from './words.ts';
 
 /** Prose is as wide as this, also in a wider terminal. */
 const WIDTH = 80;

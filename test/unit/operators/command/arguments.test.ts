@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import packageJson from '../../../package.json' with { type: 'json' };
+import packageJson from '../../../../package.json' with { type: 'json' };
 import { createConfigFolder, runCommand } from './run-command.ts';
 
 const note = ['--by', 'ama', '--reason', 'found'];

@@ -3,7 +3,7 @@
 import { PassThrough, type Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
-import { runJournalCommand } from '../../../../src/journal-cli/run.ts';
+import { runJournalCommand } from '../../../../../src/operators/command/run.ts';
 
 const output = (stream: PassThrough): Writable & { isTTY: boolean } =>
   Object.assign(stream, { isTTY: false });
