@@ -302,10 +302,10 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
       throw new ConfigurationError('resolve needs a journal: give the client one.', { operation: 'verify' });
     const request = parseOptions(resolveOptionsSchema, options, { operation: 'verify' });
     const access = this.#getAccess();
-    const { by, reason, resolutionsSeen } = options;
+    const { by, reason, revision } = options;
     const { signal, timeout } = normalizeRequestOptions(request, this.#options);
     validateIdempotencyKey(idempotencyKey, 'verify');
-    const call = { idempotencyKey, resolution, note: { by, reason, resolutionsSeen }, signal, timeout };
+    const call = { idempotencyKey, resolution, note: { by, reason, revision }, signal, timeout };
     const verify = async (reference: string, expect: Expectation) =>
       (await this.#read({ reference, expect }, request)).result;
     return await this.#calls.track(

@@ -362,7 +362,7 @@ export const resolveOptionsSchema = /* @__PURE__ */ (() =>
     ...requestShape,
     by: unchecked<string>(),
     reason: unchecked<string>(),
-    resolutionsSeen: unchecked<number>(),
+    revision: unchecked<string>(),
   }))();
 
 /** Fills in the client's options for those that a call was not given. */

@@ -7,6 +7,7 @@
 
 export type { AttentionReason } from '../ledger/order.ts';
 export type { RecordedError, RecordedResolution } from '../ledger/record.ts';
+export type { Offer } from '../ledger/resolve.ts';
 export { createJournal, type JournalOptions } from './create-journal.ts';
 export type {
   AttentionItem,

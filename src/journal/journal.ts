@@ -1,5 +1,6 @@
 import type { AttentionReason } from '../ledger/order.ts';
 import type { Payment, RecordedError, RecordedResolution } from '../ledger/record.ts';
+import type { Offer } from '../ledger/resolve.ts';
 import type { Resolution, ResolutionNote } from './resolution.ts';
 
 /**
@@ -185,6 +186,10 @@ export interface JournalEntry {
   readonly error: RecordedError | undefined;
   /** Why a person has to decide, if one has to. */
   readonly attention: AttentionReason | undefined;
+  /** What a person can decide about it now: `reference` means `{ reference }`. An earlier decision is then taken back. */
+  readonly offers: readonly Offer[];
+  /** Changes whenever something changes that a person decides about. Give it to `resolve` with what they decided. */
+  readonly revision: string;
   /** What persons resolved, oldest first. They are kept as long as the record. */
   readonly resolutions: readonly Pick<RecordedResolution, 'at' | 'by' | 'reason' | 'resolution'>[];
   /** Whether a process holds the claim now: the same as `state` `begun`. */

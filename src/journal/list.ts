@@ -3,6 +3,7 @@ import { JournalError } from '../errors.ts';
 import { listAttention as concludeAttention } from '../ledger/order.ts';
 import { isFollowed, isSending, isUnresolved, referenceOf, seenOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Payment } from '../ledger/record.ts';
+import { getSight, listOffers } from '../ledger/resolve.ts';
 import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '../parse-options.ts';
 import { redactReference } from '../redact.ts';
 import { stringField } from '../untrusted.ts';
@@ -164,6 +165,8 @@ export function toEntry(name: RecordName, record: LedgerRecord, number: number, 
     nextCheckAt: isFollowed(payment, now) ? pace?.nextAt : undefined,
     error: 'error' in charge ? charge.error : undefined,
     attention: concludeAttention(record, now).find((item) => item.number === number)?.reason,
+    offers: listOffers(record, number, now),
+    revision: getSight(record, number, now),
     resolutions: resolutions.map(({ at, by, reason, resolution }) => ({ at, by, reason, resolution })),
     inProgress: isSending(payment, now),
     service: record.service,

@@ -31,12 +31,12 @@ export interface ResolutionNote {
   /** What they found, 1 to 1,000 characters. It is stored without phone numbers, emails and API keys. */
   reason: string;
   /**
-   * How many `resolutions` the entry had when the person decided. If another person has resolved the key since, the
+   * The `revision` of the entry that the person saw. If the payment has changed since, by a check, a press or another person, the
    * resolution is refused. Give it in a page that shows an entry and resolves it later.
    *
-   * @default as many as there are when the call begins
+   * @default that of the entry when the call begins
    */
-  resolutionsSeen?: number | undefined;
+  revision?: string | undefined;
 }
 
 /** A resolution whose fields were checked, as it is applied. */
@@ -44,7 +44,7 @@ export interface ValidResolution {
   readonly resolution: Resolution;
   readonly by: string;
   readonly reason: string;
-  readonly resolutionsSeen: number | undefined;
+  readonly revision: string | undefined;
 }
 
 /** @throws {ConfigurationError} if the resolution or its note is not valid. */
@@ -54,7 +54,7 @@ export function validateResolution(resolution: Resolution, note: ResolutionNote)
     // A person is often named by an email address, which stays.
     by: redactApiKeys(validateText(note, 'by', 200)),
     reason: redactButUuids(validateText(note, 'reason', 1_000)),
-    resolutionsSeen: validateSeen(note.resolutionsSeen),
+    revision: validateRevision(note.revision),
   };
 }
 
@@ -86,9 +86,7 @@ function validateText(note: ResolutionNote, name: 'by' | 'reason', maxLength: nu
   );
 }
 
-function validateSeen(seen: number | undefined): number | undefined {
-  if (seen === undefined || (Number.isInteger(seen) && seen >= 0)) return seen;
-  throw new ConfigurationError(
-    'resolutionsSeen must be the number of resolutions of the entry that was shown.',
-  );
+function validateRevision(revision: string | undefined): string | undefined {
+  if (revision === undefined || typeof revision === 'string') return revision;
+  throw new ConfigurationError('revision must be the revision of the entry that was shown.');
 }

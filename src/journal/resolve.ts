@@ -5,7 +5,15 @@
 
 import { JournalError, quoteKey } from '../errors.ts';
 import { check, type Finding } from '../ledger/check.ts';
-import { isNone, isSending, isUnresolved, ownsReference, referenceOf } from '../ledger/payment.ts';
+import {
+  isNone,
+  isPaidAfterClosing,
+  isSending,
+  isUnresolved,
+  ownsReference,
+  referenceOf,
+  seenOf,
+} from '../ledger/payment.ts';
 import type { LedgerRecord, Payment, Price } from '../ledger/record.ts';
 import {
   addTransaction,
@@ -94,7 +102,7 @@ async function decidePayment(resolving: Resolving, decision: PlainDecision): Pro
   const { number = 0 } = named;
   const payment = findResolvable(resolving, number);
   if (isDecided(payment, decision)) return { number, isNew: false };
-  assertSeen(resolving, payment);
+  assertSeen(resolving);
   const before = decision === 'closed' ? record : await checkOwn(resolving, payment);
   const fits: Fits = (seen) => listFitting(seen, number, records.now).includes(decision);
   const isConfirmed =
@@ -120,12 +128,14 @@ async function hasNamed(
   return (await service.check(reference, payment)).is === 'answered';
 }
 
-const isDecided = ({ charge, accepted }: Payment, decision: PlainDecision) =>
-  decision === 'accepted'
+const isDecided = (payment: Payment, decision: PlainDecision) => {
+  const { charge, accepted } = payment;
+  return decision === 'accepted'
     ? accepted === true
     : decision === 'closed'
-      ? charge.is === 'closed'
+      ? charge.is === 'closed' && !isPaidAfterClosing(payment)
       : charge.is === 'none' && charge.why === 'not_charged';
+};
 
 /** @throws {JournalError} if there is no such payment, or a process is charging it. */
 function findResolvable({ records, record }: Resolving, number: number): Payment {
@@ -141,10 +151,12 @@ function findResolvable({ records, record }: Resolving, number: number): Payment
   return payment;
 }
 
-/** @throws {JournalError} if another person has resolved the payment since this one looked. */
-function assertSeen({ valid }: Resolving, payment: Payment): void {
-  const { resolutionsSeen = payment.resolutions.length } = valid;
-  if (payment.resolutions.length !== resolutionsSeen) throw changedError(valid, payment);
+/** @throws {JournalError} if the payment is not as the person saw it when they decided. */
+function assertSeen({ records, named, record, valid }: Resolving): void {
+  const { number = 0 } = named;
+  const sight = getSight(record, number, records.now);
+  if (valid.revision !== undefined && valid.revision !== sight)
+    throw changedError(valid, record.payments[number - 1]);
 }
 
 /** What the service says now of the transaction is recorded first, so that the decision is about that. */
@@ -167,9 +179,14 @@ async function checkOwn(
     },
     { mustCommit: false },
   );
-  if (isChanged) throw changedError(valid, found.record?.payments[number - 1]);
+  const checked = found.record?.payments[number - 1];
+  if (isChanged || !hasSameAmount(payment, checked)) throw changedError(valid, checked);
   return found.record ?? record;
 }
+
+/** The service can meanwhile say `success` of what the person saw, but not of another amount. */
+const hasSameAmount = (one: Payment, other: Payment | undefined) =>
+  JSON.stringify(seenOf(one)?.other) === JSON.stringify(other && seenOf(other)?.other);
 
 /** A step of a person, by the rules. */
 type Rule = (before: LedgerRecord | null, reviewer: Reviewer) => Resolved;
@@ -262,7 +279,7 @@ async function nameTransaction(
   if (owner?.charge.is === 'made' && (payment ?? owner) === owner)
     return { number: record.payments.indexOf(owner) + 1, isNew: false };
   if (owner && owner !== payment) throw otherOwnerError(reference, named.name);
-  if (payment) assertSeen(resolving, payment);
+  if (payment) assertSeen(resolving);
   const { amount, currency } = payment ?? record.price;
   const finding = await service?.check(reference, { amount, currency });
   if (finding?.is === 'not_found')

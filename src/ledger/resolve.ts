@@ -68,6 +68,25 @@ export function listFitting(record: LedgerRecord, number: number, now: number): 
   return FITTING[reason].filter((decision) => decision !== 'accepted' || canAccept);
 }
 
+/** What a person can decide about a payment. `reference`: they name its transaction. @useDeclaredType */
+export type Offer = PlainDecision | 'reference';
+
+/** Returns what a person can decide about a payment now, also in place of an earlier decision, which is then taken back. */
+export function listOffers(record: LedgerRecord, number: number, now: number): Offer[] {
+  const reviewer = { id: '', by: '', reason: '', sight: getSight(record, number, now), now };
+  const taken = takeBack(record, number, reviewer);
+  const records = taken.is === 'done' ? [record, taken.record] : [record];
+  const isNameable = records.some(({ payments }) => {
+    const payment = payments[number - 1];
+    return payment !== undefined && isUnresolved(payment, now);
+  });
+  const payment = record.payments[number - 1];
+  const isDecided = payment !== undefined && findReason(record, number, now) === undefined;
+  const decided = isDecided ? findDecision(payment)?.resolution : undefined;
+  const fitting = new Set(records.flatMap((item) => listFitting(item, number, now)));
+  return [...(isNameable ? (['reference'] as const) : []), ...fitting].filter((offer) => offer !== decided);
+}
+
 /** Returns what a person sees of a payment, as text that is compared when they decide. */
 export function getSight(record: LedgerRecord, number: number, now: number): string {
   const payment = record.payments[number - 1];

@@ -31,7 +31,7 @@ export function prepareResolve(args: Arguments): Run {
     const seen = pickPayment(await readEntries(journal, key), resolution);
     if (mustAsk && seen) await confirmNotCharged(seen, screen);
     // What another person resolved meanwhile is not overruled by a decision that was made before.
-    const note = { by, reason, resolutionsSeen: seen?.resolutions.length };
+    const note = { by, reason, revision: seen?.revision };
     const entry = await limitTime('The resolution', () => payments.resolve(key, resolution, note), {
       timeout: RESOLVE_TIMEOUT,
       advice: `It might have been recorded. Run ${describeCommand('show')} with this key.`,

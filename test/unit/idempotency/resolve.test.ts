@@ -226,7 +226,7 @@ describe('several persons', () => {
     transactions.set('TXN-11', {});
     const shown = await journal.read(KEY);
     await payments.resolve(KEY, { reference: 'TXN-1' }, { ...note, by: 'ama@shop.example' });
-    const late = { ...note, resolutionsSeen: shown?.resolutions.length };
+    const late = { ...note, revision: shown?.revision };
     const failure = await catchError(payments.resolve(KEY, { reference: 'TXN-11' }, late));
     expect(String(failure)).toContain('changed meanwhile by ama@shop.example');
     expect(await journal.read(KEY)).toMatchObject({ reference: 'TXN-1' });
@@ -294,13 +294,13 @@ describe('several persons', () => {
 });
 
 /** A key whose transaction, TXN-1, has another amount and this status. */
-async function startMismatch(status = 'success') {
+async function startMismatch(status = 'success', amount = '2.55') {
   let meanwhile: () => unknown = () => {};
   const service = await startService(async (response, { method }) => {
     const fields = { reference: 'TXN-1', amount: '2.55' };
     if (method === 'POST') return sendJson(response, 200, successBodies.chargeMobileMoney(fields));
     await meanwhile();
-    return sendJson(response, 200, successBodies.verify({ ...fields, status }));
+    return sendJson(response, 200, successBodies.verify({ ...fields, amount, status }));
   });
   const events: PaymentsEvent[] = [];
   const journal = memoryJournal();
@@ -341,6 +341,26 @@ describe('a transaction of another amount', () => {
     const failure = await catchError(payments.resolve(KEY, 'accepted', note));
     expect(String(failure)).toContain('"accepted" does not fit this payment. Nothing was changed.');
     expect(await journal.read(KEY)).toMatchObject({ attention: 'mismatch', resolutions: [] });
+  });
+
+  test('is not accepted if it has another amount than the person saw', async () => {
+    const { payments, journal } = await startMismatch('success', '2.50');
+    const shown = await journal.read(KEY);
+    const late = { ...note, revision: shown?.revision };
+    const failure = await catchError(payments.resolve(KEY, 'accepted', late));
+    expect(String(failure)).toContain('changed meanwhile');
+    expect(await journal.read(KEY)).toMatchObject({ attention: 'mismatch', resolutions: [] });
+    expect(await payments.resolve(KEY, 'accepted', note)).toMatchObject({ attention: undefined });
+  });
+
+  test('is not accepted by a person who saw it before a check', async () => {
+    const { payments, journal } = await startMismatch('pending');
+    const shown = await journal.read(KEY);
+    await catchError(payments.resolve(KEY, 'accepted', note));
+    const late = { ...note, revision: shown?.revision };
+    const failure = await catchError(payments.resolve(KEY, 'closed', late));
+    expect(String(failure)).toContain('changed meanwhile');
+    expect(await journal.read(KEY)).toMatchObject({ state: 'completed', resolutions: [] });
   });
 
   test('is never charged again and no longer followed once closed', async () => {

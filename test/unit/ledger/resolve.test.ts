@@ -8,6 +8,7 @@ import {
   confirmReference,
   getSight,
   listFitting,
+  listOffers,
   nameReference,
   type Reviewer,
   resolve,
@@ -93,6 +94,18 @@ test('lists a closed payment again if it is paid after all', () => {
   expect(getState(paid, NOW)).toBe('unpaid');
   expect(listAttention(expectDone(resolve(paid, 1, 'closed', look(paid))), NOW)).toEqual([]);
   expect(expectDone(takeBack(paid, 1, look(paid))).winner).toBe(1);
+});
+
+test('offers what fits now, and what fits in place of a decision', () => {
+  expect(listOffers(unresolved, 1, NOW)).toEqual(['reference', 'not_charged', 'closed']);
+  const closed = expectDone(resolve(unresolved, 1, 'closed', look(unresolved)));
+  expect(listOffers(closed, 1, NOW)).toEqual(['reference', 'not_charged']);
+  const winner = see(createOrder({ ...madePayment }), 'TXN-1', 'success');
+  expect(listOffers(winner, 1, NOW)).toEqual([]);
+  expect(listOffers(createOrder({ ...madePayment }), 1, NOW)).toEqual([]);
+  const overdue = createOrder({ ...madePayment, createdAt: NOW - 8 * 24 * 60 * 60 * 1000 });
+  const paid = see(expectDone(resolve(overdue, 1, 'closed', look(overdue))), 'TXN-1', 'success');
+  expect(listOffers(paid, 1, NOW)).toEqual(['closed']);
 });
 
 test('writes what a webhook names to the payment that is unresolved', () => {

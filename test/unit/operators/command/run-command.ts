@@ -111,6 +111,8 @@ export const fullEntry: JournalEntry = {
   requestIds: ['pcc-1f0c2b', 'pcc-77ab01'],
   reference: 'TXN-8f2c61d0',
   error: { code: 'server_error', status: 503 },
+  offers: ['reference', 'not_charged', 'closed'],
+  revision: 'r1',
   resolutions: [
     {
       at: Date.parse('2026-11-21T22:00:00.000Z'),
