@@ -43,9 +43,8 @@ export function assertNoDoubleCharge(entries: readonly Entry[], rules: DoubleCha
     sentences.push(`The same customer was charged ${times} on the same phone: ${list(untied)}.`);
     const allow = `{ purchases: ${purchases + 1} }`;
     sentences.push(
-      orders
-        ? `The journal does not have both, so no order and no idempotency key ties them together. If they are purchases of their own, pass ${allow} too.`
-        : `Without a journal, no order and no idempotency key ties them together. If they are purchases of their own, pass { journal } and await the check, or pass ${allow}.`,
+      `${orders ? 'The journal does not have both' : 'No journal was given'}, so no order and no idempotency key ties them together.`,
+      `If they are purchases of their own, pass ${orders ? '' : '{ journal } and await the check, or '}${allow}.`,
     );
   }
   if (found.length > MAX_NAMED_PAIRS) sentences.push('There are more.');

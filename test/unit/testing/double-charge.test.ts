@@ -15,8 +15,8 @@ test('throws for the same customer, amount and phone twice', async () => {
   await payments.chargeMobileMoney(charge);
   expect(() => mock.expectNoDoubleCharge()).toThrow(
     'The same customer was charged twice on the same phone: TXN-000001 and TXN-000002 (25.50 GHS, 60000 ms apart). ' +
-      'Without a journal, no order and no idempotency key ties them together. If they are purchases of their own, ' +
-      'pass { journal } and await the check, or pass { purchases: 2 }.',
+      'No journal was given, so no order and no idempotency key ties them together. If they are purchases of their own, ' +
+      'pass { journal } and await the check, or { purchases: 2 }.',
   );
 });
 
@@ -207,8 +207,8 @@ describe('purchases', () => {
     await payments.chargeMobileMoney(charge);
     expect(() => mock.expectNoDoubleCharge({ purchases: 2 })).toThrow(
       'The same customer was charged more than 2 times on the same phone: TXN-000001 and TXN-000003 (25.50 GHS, 0 ms apart); ' +
-        'TXN-000002 and TXN-000003 (25.50 GHS, 0 ms apart). Without a journal, no order and no idempotency key ties them together. ' +
-        'If they are purchases of their own, pass { journal } and await the check, or pass { purchases: 3 }.',
+        'TXN-000002 and TXN-000003 (25.50 GHS, 0 ms apart). No journal was given, so no order and no idempotency key ties them together. ' +
+        'If they are purchases of their own, pass { journal } and await the check, or { purchases: 3 }.',
     );
   });
 
@@ -279,7 +279,7 @@ describe('with a journal', () => {
     await other.keyed.chargeMobileMoney(charge, { idempotencyKey: 'order-17/1' });
     await expect(mock.expectNoDoubleCharge({ journal })).rejects.toThrow(
       'The journal does not have both, so no order and no idempotency key ties them together. ' +
-        'If they are purchases of their own, pass { purchases: 2 } too.',
+        'If they are purchases of their own, pass { purchases: 2 }.',
     );
   });
 
