@@ -17,7 +17,7 @@ export function changedError(
 ): JournalError {
   const what = describeChange(sight, record, number, now);
   return new JournalError(
-    `This payment was changed meanwhile by ${what}. Nothing was changed. Read its entry again.`,
+    `This payment was changed meanwhile by ${what}. This decision was not recorded. Read its entry again.`,
   );
 }
 
@@ -28,7 +28,7 @@ function describeChange(sight: string, record: LedgerRecord | null, number: numb
   const { status, other } = (payment && seenOf(payment)) ?? {};
   const decision = typeof resolution === 'object' ? resolution.reference : resolution;
   const toText = (price: Price | undefined) =>
-    price ? `${price.amount} ${price.currency}` : 'no other amount';
+    price ? `${price.amount} ${price.currency}` : 'its own amount';
   // By the names that they have in what the person saw.
   const changes = Object.entries({
     attempt: 'a press: another attempt began',

@@ -5,6 +5,7 @@
 
 import { JournalError, quoteKey } from '../errors.ts';
 import { check, type Finding } from '../ledger/check.ts';
+import { listAttention } from '../ledger/order.ts';
 import {
   holdsReference,
   isNone,
@@ -75,7 +76,9 @@ export async function resolveKey(
   const valid = validateResolution(resolution, note);
   const named = await findPayment(records, key);
   if (!named?.found.record)
-    throw new JournalError(`The journal has no record of the key ${quoteKey(redactButUuids(key))}.`);
+    throw new JournalError(
+      `The journal has no record of the key or order ${quoteKey(redactButUuids(key))}. Nothing was changed.`,
+    );
   service?.assertService(named.found.record);
   const resolving = { records, named, record: named.found.record, valid, service };
   const { number, isNew } = await (typeof valid.resolution === 'string'
@@ -142,12 +145,14 @@ const isDecided = (payment: Payment, decision: PlainDecision) => {
 };
 
 /** @throws {JournalError} if there is no such payment, or a process is charging it. */
-function findResolvable({ records, record }: Resolving, number: number): Payment {
+function findResolvable({ records, named, record }: Resolving, number: number): Payment {
   const payment = record.payments[number - 1];
-  if (!payment)
+  if (!payment) {
+    const meant = namePayment(named.name, listAttention(record, records.now)[0]?.number ?? 1);
     throw new JournalError(
-      'This is an order: name one of its payments, such as "17/1". Nothing was changed.',
+      `This is an order: name one of its payments, such as ${quoteKey(redactButUuids(meant))}. Nothing was changed.`,
     );
+  }
   if (isSending(payment, records.now))
     throw new JournalError('A process is charging under this key now: resolve it once that has ended.', {
       retryable: true,

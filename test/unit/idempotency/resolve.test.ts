@@ -530,7 +530,7 @@ describe('a resolution', () => {
     [{ by: 'kofi' }, 'reason must be text'],
     [{ by: 'kofi', reason: 'two\nlines' }, 'reason must be text'],
     [{ by: 'k'.repeat(201), reason: 'x' }, 'by must be text of 1 to 200'],
-    [undefined, 'must be a plain object'],
+    [undefined, 'A resolution needs { by, reason }'],
     [{ ...note, becuase: 1 }, 'becuase'],
   ])('needs by and reason: %o', async (given, message) => {
     const { payments, journal } = await startUnresolved();

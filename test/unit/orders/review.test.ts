@@ -107,3 +107,15 @@ describe.each(['payments', 'journal'] as const)('what does not fit, through %s',
     expect(await readFacts(reviewed)).toEqual(before);
   });
 });
+
+test('keeps a shared transaction that nobody has any more', async () => {
+  const reviewed = await openReviewed('shared_reference');
+  const { shop, orders } = reviewed;
+  const { record } = await shop.store.read('order 16');
+  await shop.store.delete?.([{ key: 'order 16', version: record?.version ?? '' }]);
+  await finish(orders.payments.resolve('17/1', toResolution(reviewed, 'reference'), note));
+  expect(await finish(orders.read('17'))).toMatchObject({
+    state: 'in_review',
+    payments: [{ reference: 'TXN-000002' }, { reference: 'TXN-000001', attention: 'unresolved' }],
+  });
+});
