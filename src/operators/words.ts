@@ -1,4 +1,4 @@
-import type { AttentionItem, JournalState } from '../journal/journal.ts';
+import type { AttentionItem, JournalEntry, JournalState } from '../journal/journal.ts';
 
 /** What each state means, in a few words. */
 export const STATES: Readonly<Record<JournalState, string>> = {
@@ -22,3 +22,38 @@ export const REASONS: Readonly<Record<AttentionItem['reason'], string>> = {
   unreadable: 'the service has refused each check for a day',
   overdue: 'it is under way for more than 7 days',
 };
+
+/** What a person does at the service about each reason. */
+export const ADVICE: Readonly<Record<AttentionItem['reason'], string>> = {
+  unresolved: 'Find out at the service whether this payment exists there, and which reference it has.',
+  shared_reference:
+    'Find out at the service whether this payment has a transaction of its own. The one that was named belongs to another payment.',
+  paid_twice: 'Pay this payment back at the service: the order is paid without it.',
+  price_changed: 'Decide whether you take what was paid. Otherwise pay it back at the service.',
+  mismatch: 'Compare the amounts at the service. Once it is paid, take it as it is or pay it back there.',
+  gone: 'Ask the service what became of its transaction, and whether money moved.',
+  unreadable: 'Read which error the checks get, and ask the service what became of its transaction.',
+  overdue:
+    'Check that a sweep is running. If one is, ask the service what became of its transaction, and whether money moved.',
+};
+
+/** What each resolution means. */
+export const OFFERS: Readonly<Record<JournalEntry['offers'][number], string>> = {
+  reference: 'The payment exists at the service: record its reference. It is then followed.',
+  not_charged: 'It does not exist at the service. The customer can then be charged again.',
+  accepted: 'Take it as it is. It then pays the order.',
+  closed: 'It was dealt with outside, for example paid back. It is never charged again, and not followed.',
+};
+
+/**
+ * Says why a payment needs a person, and what that person does at the service. A payment that was closed unpaid and then paid has
+ * the reason of any other that does not pay its order.
+ */
+export function explainAttention({ attention, state }: Pick<JournalEntry, 'attention' | 'state'>) {
+  if (attention === undefined) return undefined;
+  const isPaidLater = state === 'closed';
+  return {
+    why: isPaidLater ? 'it was closed, and was paid after that' : REASONS[attention],
+    advice: ADVICE[attention],
+  };
+}
