@@ -115,7 +115,7 @@ export interface JournalQuery {
   limit?: number | undefined;
 }
 
-/** Which items {@link Journal.listAttention} yields. */
+/** What {@link Journal.listAttention} yields, and `listInReview` of `createOrderPayments`. */
 export interface AttentionQuery {
   /** How many to yield at most. @default Infinity */
   limit?: number | undefined;

@@ -84,15 +84,25 @@ async function* listOwner(records: Records, reference: string): AsyncGenerator<L
 const attentionQuerySchema = /* @__PURE__ */ (() =>
   z.strictObject({ limit } satisfies OptionsShape<AttentionQuery>))();
 
-/** Yields what a person has to decide, oldest first. */
-export async function* listAttention(
+/** Yields what is made of each record that needs a person, oldest first. `method` is the one that was called. */
+export async function* listNeeding<T>(
   records: Records,
   query: AttentionQuery,
-): AsyncGenerator<AttentionItem, void, void> {
+  method: string,
+  toItems: (name: RecordName, record: LedgerRecord) => T[],
+): AsyncGenerator<T, void, void> {
   const { limit: most = Number.POSITIVE_INFINITY } = parseOptions(attentionQuerySchema, query, {
-    notAnObject: 'listAttention takes an object, such as { limit: 100 }.',
+    notAnObject: `${method} takes an object, such as { limit: 100 }.`,
   });
-  yield* yieldAll(records.list('attentionAt'), most, (name, record) =>
+  yield* yieldAll(records.list('attentionAt'), most, toItems);
+}
+
+/** Yields what a person has to decide, oldest first. */
+export const listAttention = (
+  records: Records,
+  query: AttentionQuery,
+): AsyncGenerator<AttentionItem, void, void> =>
+  listNeeding(records, query, 'listAttention', (name, record) =>
     concludeAttention(record, records.now).map(({ number, reason, since }) => {
       const { key, amount, currency, network, reference, requestIds } = toEntry(
         name,
@@ -104,7 +114,6 @@ export async function* listAttention(
       return { key, order, reason, since, amount, currency, network, reference, requestIds };
     }),
   );
-}
 
 /** Yields what is made of each record. @throws {JournalError} at the end, if some cannot be read */
 async function* yieldAll<T>(
