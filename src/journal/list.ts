@@ -104,13 +104,12 @@ export const listAttention = (
 ): AsyncGenerator<AttentionItem, void, void> =>
   listNeeding(records, query, 'listAttention', (name, record) =>
     concludeAttention(record, records.now).map(({ number, reason, since }) => {
-      const { key, amount, currency, network, reference, requestIds } = toEntry(
+      const { key, order, amount, currency, network, reference, requestIds } = toEntry(
         name,
         record,
         number,
         records.now,
       );
-      const order = name.kind === 'order' ? name.id : undefined;
       return { key, order, reason, since, amount, currency, network, reference, requestIds };
     }),
   );
@@ -155,14 +154,17 @@ export function toEntry(name: RecordName, record: LedgerRecord, number: number, 
   if (!payment) throw new JournalError(`There is no payment ${number}.`);
   const { operation, amount, currency, network, createdAt, attempts, requestIds, charge, resolutions, pace } =
     payment;
-  const { askedAt, status } = seenOf(payment) ?? {};
+  const { askedAt, status, other } = seenOf(payment) ?? {};
   const recordedStatus = charge.is === 'made' ? stringField(charge.result, 'status') : undefined;
   return {
     key: namePayment(name, number),
+    order: name.kind === 'order' ? name.id : undefined,
     state: getEntryState(payment, now),
     operation,
     amount,
     currency,
+    other,
+    price: record.price,
     network,
     createdAt,
     updatedAt: Math.max(createdAt, askedAt ?? 0, resolutions.at(-1)?.at ?? 0),
