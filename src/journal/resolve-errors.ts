@@ -5,7 +5,7 @@ import { seenOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Price } from '../ledger/record.ts';
 import { getSight, listOffers, type Offer } from '../ledger/resolve.ts';
 import { redactReference } from '../redact.ts';
-import { isRecord } from '../untrusted.ts';
+import { isRecord, parseJson } from '../untrusted.ts';
 import type { RecordName } from './names.ts';
 
 /** The person decided on what was recorded before. */
@@ -40,20 +40,14 @@ function describeChange(sight: string, record: LedgerRecord | null, number: numb
     winner: `payment ${record?.winner}: it pays the order`,
     reference: 'a webhook or a late response: it named the transaction',
   });
-  const [before, after] = [sight, record ? getSight(record, number, now) : ''].map(parseSight);
+  // A revision comes from the caller, so it can be any text.
+  const [before, after] = [sight, record && getSight(record, number, now)].map((text) => {
+    const facts = parseJson(text);
+    return isRecord(facts) ? facts : undefined;
+  });
   const isChanged = (fact: string) => JSON.stringify(before?.[fact]) !== JSON.stringify(after?.[fact]);
   const change = before && after && changes.find(([fact]) => isChanged(fact));
   return change?.[1] ?? 'a check, a press or another person';
-}
-
-/** A revision comes from the caller, so it can be any text. */
-function parseSight(sight: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const facts: unknown = JSON.parse(sight);
-    return isRecord(facts) ? facts : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 export function unfitError(

@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Resolution, ResolveOptions } from '../../../src/index.ts';
 import { fakeClocks } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
+import { openReviewed } from '../../helpers/order-reasons.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import { openReviewed } from '../../helpers/reviewed-orders.ts';
 import { catchError } from '../../helpers/service.ts';
 import { runCommand } from '../operators/command/run-command.ts';
 

@@ -8,9 +8,9 @@ import type { Resolution } from '../../../src/index.ts';
 import type { AttentionReason } from '../../../src/orders/index.ts';
 import { fakeClocks } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
+import { HOUR, openReviewed, type ReviewedOrder } from '../../helpers/order-reasons.ts';
 import { momo } from '../../helpers/order-shop.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import { HOUR, openReviewed, type ReviewedOrder } from '../../helpers/reviewed-orders.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
 
 beforeEach(() => {

@@ -100,10 +100,13 @@ export type Shop = Awaited<ReturnType<typeof startShop>>;
 /** An unresolved entry with every fact, for what a journal could hold. */
 export const fullEntry: JournalEntry = {
   key: 'order-17/1',
+  order: undefined,
   state: 'unknown',
   operation: 'chargeMobileMoney',
   amount: '25.50',
   currency: 'GHS',
+  other: undefined,
+  price: { amount: '25.50', currency: 'GHS' },
   network: 'mtn',
   createdAt: Date.parse('2026-11-22T05:12:09.000Z'),
   updatedAt: Date.parse('2026-11-22T05:12:39.000Z'),
@@ -138,7 +141,7 @@ export const fullEntry: JournalEntry = {
 /** Makes a journal hold these entries, whatever they are. */
 export function holdEntries(journal: Journal, entries: readonly JournalEntry[]): Journal {
   const items = entries.flatMap(({ attention, createdAt, ...entry }): AttentionItem[] =>
-    attention ? [{ ...entry, order: undefined, reason: attention, since: createdAt }] : [],
+    attention ? [{ ...entry, reason: attention, since: createdAt }] : [],
   );
   return Object.assign(journal, {
     read: async (key: string) => entries.find((entry) => entry.key === key) ?? null,
