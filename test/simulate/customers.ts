@@ -62,7 +62,8 @@ export function press(world: World, planned: PlannedPress): void {
     let abortedAt: number | undefined;
     const limits = (what: string, startedAt: number, limit: number) => {
       const now = clock.readAwake(process);
-      const abortedFor = abortedAt === undefined ? undefined : now - abortedAt;
+      const isPress = what.startsWith('press');
+      const abortedFor = abortedAt === undefined || !isPress ? undefined : now - abortedAt;
       world.judge('ended', { what, awake: now - startedAt, limit, abortedFor, press: pressed });
     };
     if (world.swarm.happens('customer: leaves', 0.3))

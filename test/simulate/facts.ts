@@ -64,7 +64,7 @@ export class Facts {
     if (!this.knownPaid.has(order)) this.knownPaid.set(order, { at: this.#now(), reference });
   }
 
-  /** The record of an order was deleted: what comes next is a new order of that name. */
+  /** The record of an order or a key was deleted: what comes next is a new one of that name. */
   forget(order: string, service: SimulatedService): void {
     for (const charge of service.charges) if (charge.order === order) this.decide(charge.reference, 1);
     this.knownPaid.delete(order);

@@ -25,8 +25,8 @@ export interface Occasions {
   resolved: { entry: JournalEntry; resolution: unknown };
   /** A call ended. `awake`: for how long its process ran meanwhile; `abortedFor`: how long of that after an abort. */
   ended: { what: string; awake: number; limit: number; abortedFor?: number | undefined; press?: Press };
-  /** The record of an order was deleted. */
-  deleted: { order: string };
+  /** The record of an order or a key was deleted. */
+  deleted: { name: string };
   /** Nothing is left to happen. */
   end: { readonly orders: readonly string[] };
 }
@@ -62,7 +62,7 @@ export const invariants: Invariants = {
       const paid = facts.knownPaid.get(charge.order);
       return press && paid && paid.at < press.startedAt && charge.reference;
     },
-    'an order is not charged while an earlier charge might be paid': (known, { charge }) => {
+    'nothing is charged while an earlier charge might be paid': (known, { charge }) => {
       const { facts } = known;
       const press = facts.presses.get(charge.press);
       if (press?.startAnother || facts.misjudged.has(charge.order)) return undefined;
@@ -95,12 +95,6 @@ export const invariants: Invariants = {
         wasPaid(earlier, press.startedAt - 2 * SECOND),
       );
       return other && `${charge.reference} beside ${other.reference}, which was paid`;
-    },
-    'a key is charged once': (known, { charge }) => {
-      const { facts } = known;
-      if (facts.presses.has(charge.press) || facts.misjudged.has(charge.order)) return undefined;
-      const [other] = findUndecided(known, charge);
-      return other && `${charge.order}: ${charge.reference} beside ${other.reference}`;
     },
   },
 
@@ -207,22 +201,19 @@ export const invariants: Invariants = {
   },
 
   deleted: {
-    'prune takes nothing open': ({ service, facts }, { order }) => {
-      if (facts.misjudged.has(order)) return undefined;
+    'prune takes nothing open': ({ service, facts }, { name }) => {
+      if (facts.misjudged.has(name)) return undefined;
       const open = service.charges.find(
-        (charge) => charge.order === order && !isAccounted(facts, charge) && !wasEndedSince(charge, 0),
+        (charge) => charge.order === name && !isAccounted(facts, charge) && !wasEndedSince(charge, 0),
       );
-      return open && `${open.reference} of ${order}`;
+      return open && `${open.reference} of ${name}`;
     },
   },
 
   end: {
-    'whatever is paid is the winner, or decided': ({ service, facts }, { orders }) => {
+    'whatever is paid is the winner, or decided': ({ service, facts }) => {
       const lost = service.charges.find((charge) => {
-        if (statusOf(charge) !== 'success' || facts.isDecided(charge.reference)) return false;
-        return orders.includes(charge.order)
-          ? !isAccounted(facts, charge)
-          : !facts.finals.has(`${charge.reference} success`);
+        return statusOf(charge) === 'success' && !isAccounted(facts, charge);
       });
       return lost && `${lost.reference} of ${lost.order} is paid, and nobody hears of it`;
     },
@@ -257,7 +248,8 @@ function isBegunBeside({ service, facts }: Known, charge: Charge, { startedAt }:
 }
 
 const isAccounted = (facts: Facts, { reference }: Charge) =>
-  facts.isDecided(reference) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
+  facts.isDecided(reference) ||
+  facts.finals.has(`${reference} success`) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
 
 /** The last press before a time that found the order under way, if none was made beside it or after it. */
 function findLastPrice(facts: Facts, order: string, before: number) {

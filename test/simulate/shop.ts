@@ -19,6 +19,8 @@ export interface Process extends Host {
   readonly followUps: FollowUps;
   /** What `run` returned. */
   readonly runs: Promise<unknown>[];
+  /** What it does with its journal beside the client. */
+  readonly jobs: Promise<unknown>[];
   /** It is being closed, or was: nothing new is asked of it. */
   isLeaving: boolean;
   isClosed: boolean;
@@ -80,7 +82,7 @@ export function startProcess(world: World, name: string): Process {
       }),
       onAttention,
     });
-    const parts = { payments, journal, orders, followUps, runs: [], isLeaving: false, isClosed: false };
+    const parts = { payments, journal, orders, followUps, runs: [], jobs: [], isLeaving: false, isClosed: false };
     // Its properties are those of the host, by which the clock knows it.
     return Object.assign(host, parts);
   });
@@ -105,6 +107,7 @@ export async function leave(world: World, process: Process): Promise<void> {
   await process.payments.close();
   const hasGivenUp = world.clock.readAwake(process) - startedAt > 29_000;
   world.say(`${process.name}: is closed${hasGivenUp ? ', but calls are left' : ''}`);
+  await Promise.all(process.jobs);
   if (!hasGivenUp) await assertLeft(world, process);
   process.isClosed = true;
   process.isDead = true;
@@ -116,7 +119,8 @@ async function assertLeft(world: World, process: Process): Promise<void> {
     isOver = true;
   });
   process.isClosed = true;
-  await new Promise<void>((resolve) => world.clock.deliver(process, 1_000, resolve));
+  // A step that hangs is given up then.
+  await new Promise<void>((resolve) => world.clock.deliver(process, 12_000, resolve));
   if (!isOver && process.runs.length > 0) world.fail('run resolves when the client closes', process.name);
   const left = world.clock.countTimersOf(process);
   if (left > 0) world.fail('close leaves no timer', `${process.name} has ${left}`);

@@ -113,11 +113,15 @@ export class World {
   }
 
   /** A process does something. What it rejects with is a line of the trace. */
-  do(process: Process, act: () => Promise<unknown>): void {
-    hosts.run(
-      process,
-      () => void act().catch((error: unknown) => this.say(`${process.name}: ${describe(error)}`)),
+  do(process: Process, act: () => Promise<unknown>): Promise<unknown> {
+    return hosts.run(process, () =>
+      act().catch((error: unknown) => this.say(`${process.name}: ${describe(error)}`)),
     );
+  }
+
+  /** As `do`, for a job of the shop's own that uses its journal: the shop waits for it before it ends the database. */
+  doJob(process: Process, act: () => Promise<unknown>): void {
+    process.jobs.push(this.do(process, act));
   }
 
   /** @param place from 0 to 1: the same one means the same process. */
@@ -229,13 +233,13 @@ export class World {
 
   #review(process: Process): void {
     const thinks = this.random.pick([0, 0, 5_000, 60_000]);
-    this.do(process, () => review(this, process, 'kofi', thinks));
+    this.doJob(process, () => review(this, process, 'kofi', thinks));
     const other = this.random.chance(0.3) && this.pickProcess();
-    if (other) this.do(other, () => review(this, other, 'ama', thinks));
+    if (other) this.doJob(other, () => review(this, other, 'ama', thinks));
   }
 
   #prune(process: Process): void {
-    this.do(process, async () => {
+    this.doJob(process, async () => {
       const before = this.clock.readWall(process) - this.random.between(0, 5 * MINUTE);
       const deleted = await process.journal.prune({ before });
       if (deleted === 0) return;
@@ -245,12 +249,13 @@ export class World {
   }
 
   #hearDeleted(keys: readonly string[]): void {
-    for (const order of this.orders)
-      if (keys.includes(`order ${order}`)) {
-        this.say(`${order} is deleted`);
-        this.judge('deleted', { order });
-        this.facts.forget(order, this.service);
-      }
+    for (const key of keys) {
+      const [kind, name = ''] = key.split(' ');
+      if (kind === 'reference') continue;
+      this.say(`${key} is deleted`);
+      this.judge('deleted', { name });
+      this.facts.forget(name, this.service);
+    }
   }
 
   #sendWebhooks({ reference }: Charge): void {
@@ -279,7 +284,7 @@ export class World {
     for (const process of this.#processes) {
       if (process.isDead) continue;
       this.do(process, () => leave(this, process));
-      await this.clock.run(this.clock.now + MINUTE, () => process.isDead);
+      await this.clock.run(this.clock.now + 5 * MINUTE, () => process.isDead);
       if (!process.isDead) this.fail('close resolves', process.name);
       process.isDead = true;
     }
@@ -305,6 +310,8 @@ export class World {
       const wait = left.nextAt === null ? 0 : left.nextAt - this.clock.readWall(process);
       await this.clock.run(this.clock.now + Math.max(SECOND, Math.min(wait, DAY)));
     }
+    // No clock is so far ahead that what is recorded lies in the future of another one then.
+    await this.clock.run(this.clock.now + 3 * 60 * MINUTE);
     await this.#finish(process, () => this.#readLast(process));
   }
 
