@@ -32,6 +32,8 @@ export class Facts {
   readonly accepted = new Set<string>();
   /** Orders that a person was wrong about. */
   readonly misjudged = new Set<string>();
+  /** The transactions of records that were deleted. */
+  readonly #forgotten = new Set<string>();
   /** What a person dealt with outside: how many calls said so and might have been recorded. */
   readonly #decided = new Map<string, number>();
   readonly #now: () => number;
@@ -55,17 +57,21 @@ export class Facts {
 
   hearPaid(paid: PaidFacts): void {
     const { order, reference } = paid;
+    if (this.#forgotten.has(reference)) return;
     if (!this.delivered.has(order)) this.delivered.set(order, paid);
     this.hear(order, { reference });
   }
 
   /** The shop hears that an order is paid. */
   hear(order: string, { reference = '' }: Pick<OrderPayment, 'reference'>): void {
-    if (!this.knownPaid.has(order)) this.knownPaid.set(order, { at: this.#now(), reference });
+    if (!this.#forgotten.has(reference) && !this.knownPaid.has(order))
+      this.knownPaid.set(order, { at: this.#now(), reference });
   }
 
   /** The record of an order or a key was deleted: what comes next is a new one of that name. */
   forget(order: string, service: SimulatedService): void {
+    const paid = this.knownPaid.get(order);
+    if (paid) this.#forgotten.add(paid.reference);
     for (const charge of service.charges) if (charge.order === order) this.decide(charge.reference, 1);
     this.knownPaid.delete(order);
     this.delivered.delete(order);

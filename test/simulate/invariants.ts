@@ -160,8 +160,8 @@ export const invariants: Invariants = {
     'onPaid for one payment of an order only': ({ facts }, { order, payment }) => {
       const before = facts.delivered.get(order);
       return (
-        before?.reference !== payment.reference &&
-        `${order} for ${before?.reference}, then ${payment.reference}`
+        before && before.reference !== payment.reference &&
+        `${order} for ${before.reference}, then ${payment.reference}`
       );
     },
     'one transaction pays one order': ({ facts }, { order, payment }) => {

@@ -20,6 +20,8 @@ const DAY = 24 * 60 * MINUTE;
 const BUSY_FOR = 12 * MINUTE;
 /** So long after that, no call of that time is under way. */
 const CALMS_WITHIN = 15 * MINUTE;
+/** So much later, nothing that was recorded lies in the future by any clock. */
+const CLOCKS_AGREE_WITHIN = 130 * MINUTE;
 /** After how long, at the latest, everything has an end. */
 const ENDS_WITHIN = 40 * DAY;
 
@@ -292,6 +294,7 @@ export class World {
 
   /** One process is left, which sweeps when it is asked to, until nothing is left to do. */
   async #bringToAnEnd(): Promise<void> {
+    await this.clock.run(this.clock.now + CLOCKS_AGREE_WITHIN);
     const end = this.clock.now + ENDS_WITHIN;
     const process = this.#start();
     for (;;) {
@@ -299,8 +302,8 @@ export class World {
       const hasSwept = await this.#finish(process, async () => {
         const results = [await process.orders.sweep(), await process.followUps.sweep()];
         const times = results.flatMap((result) => result.nextAt ?? []);
-        await review(this, process, 'kofi', 0);
         left.attention = (await process.journal.count()).attention;
+        await review(this, process, 'kofi', 0);
         left.nextAt = times.length > 0 ? Math.min(...times) : null;
       });
       if (!hasSwept) return;
@@ -310,8 +313,6 @@ export class World {
       const wait = left.nextAt === null ? 0 : left.nextAt - this.clock.readWall(process);
       await this.clock.run(this.clock.now + Math.max(SECOND, Math.min(wait, DAY)));
     }
-    // No clock is so far ahead that what is recorded lies in the future of another one then.
-    await this.clock.run(this.clock.now + 3 * 60 * MINUTE);
     await this.#finish(process, () => this.#readLast(process));
   }
 
