@@ -5,7 +5,14 @@
 
 import { JournalError, quoteKey } from '../errors.ts';
 import { check, type Finding } from '../ledger/check.ts';
-import { isNone, isSending, isUnresolved, ownsReference, referenceOf } from '../ledger/payment.ts';
+import {
+  isNone,
+  isPaidAfterClosing,
+  isSending,
+  isUnresolved,
+  ownsReference,
+  referenceOf,
+} from '../ledger/payment.ts';
 import type { LedgerRecord, Payment, Price } from '../ledger/record.ts';
 import {
   addTransaction,
@@ -120,12 +127,13 @@ async function hasNamed(
   return (await service.check(reference, payment)).is === 'answered';
 }
 
-const isDecided = ({ charge, accepted }: Payment, decision: PlainDecision) =>
-  decision === 'accepted'
-    ? accepted === true
-    : decision === 'closed'
-      ? charge.is === 'closed'
-      : charge.is === 'none' && charge.why === 'not_charged';
+function isDecided(payment: Payment, decision: PlainDecision): boolean {
+  const { charge, accepted } = payment;
+  if (decision === 'accepted') return accepted === true;
+  // What was paid after it had been closed is listed again, and has to be closed by a person who knows that.
+  if (decision === 'closed') return charge.is === 'closed' && !isPaidAfterClosing(payment);
+  return charge.is === 'none' && charge.why === 'not_charged';
+}
 
 /** @throws {JournalError} if there is no such payment, or a process is charging it. */
 function findResolvable({ records, record }: Resolving, number: number): Payment {

@@ -8,7 +8,8 @@ import type { Swarm } from './swarm.ts';
 /** What the database tells the world. */
 export interface DatabaseListeners {
   readonly onHotSpot: (place: 'before a step' | 'after a step', host: Host) => void;
-  readonly onStep: (host: Host) => void;
+  /** A write that a request or a result depends on. */
+  readonly onCommit: (host: Host | undefined) => void;
   readonly onDeleted: (keys: readonly string[]) => void;
 }
 
@@ -42,7 +43,10 @@ export class SimulatedDatabase {
     const store = this.#store;
     const one: JournalStore = {
       read: (key) => this.#step(() => store.read(key)),
-      write: (key, change) => this.#step(() => this.#write({ key, change })),
+      write: (key, change) => {
+        if (change.mustCommit) this.#listeners.onCommit(hosts.getStore());
+        return this.#step(() => this.#write({ key, change }));
+      },
       list: (query) => this.#step(async () => (await store.list?.(query)) ?? []),
       count: () => this.#step(async () => (await store.count?.()) ?? { records: 0, attention: 0 }),
       claimDue: (claim) => this.#step(async () => (await store.claimDue?.(claim)) ?? { records: [], now: 0 }),
@@ -81,10 +85,7 @@ export class SimulatedDatabase {
   #step<T>(work: () => Promise<T>): Promise<T> {
     const swarm = this.#swarm;
     const host = hosts.getStore();
-    if (host) {
-      this.#listeners.onStep(host);
-      this.#listeners.onHotSpot('before a step', host);
-    }
+    if (host) this.#listeners.onHotSpot('before a step', host);
     return new Promise((resolve, reject) => {
       // The message of a process that has just died or frozen has left or has not.
       if (host && (host.isDead || host.frozenUntil > this.#clock.now) && this.#random.chance(0.5)) {

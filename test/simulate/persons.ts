@@ -20,9 +20,10 @@ export async function review(world: World, process: Process, by: string, thinks:
     // Another person might have decided.
     if (entry?.attention !== item.reason) continue;
     if (thinks > 0) await sleep(world.random.between(0, thinks));
-    const resolution = choose(world, item);
+    const seen = { ...item, reference: entry.reference, requestIds: entry.requestIds };
+    const resolution = choose(world, seen);
     const resolutionsSeen = entry.resolutions.length;
-    if (resolution) await decide(world, process, item, resolution, { by, resolutionsSeen });
+    if (resolution) await decide(world, process, seen, resolution, { by, resolutionsSeen });
   }
   if (world.swarm.happens('person: decides again', 0.3)) await decideAgain(world, process, by);
   if (world.swarm.happens('person: adds a transaction', 0.2)) await addTransaction(world, process, by);
@@ -95,7 +96,9 @@ async function decide(
     // A refusal changed nothing, so the money still has to be accounted for.
     const isRefusal = error instanceof JournalError && !error.retryable;
     if (isDealtWith && isRefusal) facts.decide(reference, -1);
-    if (isRefusal && /belongs to/.test(error.message) && reason === 'unresolved')
+    // It is another order's: nothing of this one is left to find.
+    const isOthers = isRefusal && /belongs to|a charge exists/.test(error.message);
+    if (isOthers && reason === 'unresolved')
       await decide(world, process, { ...item, reason: 'shared_reference' }, 'closed', { by });
   }
 }

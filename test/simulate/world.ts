@@ -24,6 +24,7 @@ const CALMS_WITHIN = 15 * MINUTE;
 const CLOCKS_AGREE_WITHIN = 130 * MINUTE;
 /** After how long, at the latest, everything has an end. */
 const ENDS_WITHIN = 40 * DAY;
+const MAX_ROUNDS = 500;
 
 /** What did not hold. */
 export interface Violation {
@@ -82,7 +83,7 @@ export class World {
     });
     this.database = new SimulatedDatabase(seed, this.clock, this.swarm, {
       onHotSpot: (_, host) => this.#harm(host, 0.003),
-      onStep: (host) => this.#assertOpen(host),
+      onCommit: (host) => this.#assertOpen(host),
       onDeleted: (keys) => this.#hearDeleted(keys),
     });
   }
@@ -221,9 +222,9 @@ export class World {
     this.database.awayUntil = this.clock.now + duration;
   }
 
-  #assertOpen(host: Host): void {
+  #assertOpen(host: Host | undefined): void {
     if (this.#processes.some((process) => process === host && process.isClosed && !process.isDead))
-      this.fail('a closed process uses its database no more', host.name);
+      this.fail('a closed process records nothing', host?.name ?? '');
   }
 
   #sweep(process: Process): void {
@@ -297,7 +298,7 @@ export class World {
     await this.clock.run(this.clock.now + CLOCKS_AGREE_WITHIN);
     const end = this.clock.now + ENDS_WITHIN;
     const process = this.#start();
-    for (;;) {
+    for (let round = 0; ; round++) {
       const left = { nextAt: null as number | null, attention: 0 };
       const hasSwept = await this.#finish(process, async () => {
         const results = [await process.orders.sweep(), await process.followUps.sweep()];
@@ -311,7 +312,7 @@ export class World {
       if (this.clock.now > end)
         return this.fail('everything comes to an end', `${left.attention} are listed`);
       const wait = left.nextAt === null ? 0 : left.nextAt - this.clock.readWall(process);
-      await this.clock.run(this.clock.now + Math.max(SECOND, Math.min(wait, DAY)));
+      await this.clock.run(this.clock.now + Math.max(MINUTE, Math.min(wait, DAY)));
     }
     await this.#finish(process, () => this.#readLast(process));
   }
