@@ -83,33 +83,39 @@ export class SimulatedDatabase {
   }
 
   #step<T>(work: () => Promise<T>): Promise<T> {
-    const swarm = this.#swarm;
     const host = hosts.getStore();
     if (host) this.#listeners.onHotSpot('before a step', host);
     return new Promise((resolve, reject) => {
       // The message of a process that has just died or frozen has left or has not.
-      if (host && (host.isDead || host.frozenUntil > this.#clock.now) && this.#random.chance(0.5)) {
-        if (!host.isDead) this.#clock.deliver(host, 0, () => resolve(this.#step(work)));
-        return;
-      }
-      const answer = (give: () => void) => this.#clock.deliver(host, this.#takeLatency(), give);
-      const fail = () =>
-        answer(() => reject(Object.assign(new Error('connection lost'), { code: 'ECONNRESET' })));
-      if (this.#clock.now < this.awayUntil) return fail();
-      if (swarm.happens('database: fails before the step', 0.02)) return fail();
-      const isUnheard = swarm.happens('database: never answers', 0.01);
-      if (isUnheard && this.#random.chance(0.5)) return;
-      const failsAfter = swarm.happens('database: fails after the commit', 0.02);
-      const isLate = swarm.happens('database: commits late', 0.01);
-      const delay = this.#takeLatency() + (isLate ? this.#random.between(500, 30_000) : 0);
-      this.#clock.after(delay, () => {
-        const running = hosts.run(this.host, work);
-        running.then((result) => {
-          if (failsAfter) fail();
-          else if (!isUnheard) answer(() => resolve(result));
-        }, reject);
-        if (host && !host.isDead) this.#listeners.onHotSpot('after a step', host);
-      });
+      const isStopped = host && (host.isDead || host.frozenUntil > this.#clock.now);
+      if (!isStopped || this.#random.chance(0.5)) this.#send(host, work, resolve, reject);
+      else if (!host.isDead) this.#clock.deliver(host, 0, () => resolve(this.#step(work)));
+    });
+  }
+
+  #send<T>(
+    host: Host | undefined,
+    work: () => Promise<T>,
+    resolve: (result: T) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const swarm = this.#swarm;
+    const answer = (give: () => void) => this.#clock.deliver(host, this.#takeLatency(), give);
+    const fail = () =>
+      answer(() => reject(Object.assign(new Error('connection lost'), { code: 'ECONNRESET' })));
+    if (this.#clock.now < this.awayUntil) return void fail();
+    if (swarm.happens('database: fails before the step', 0.02)) return void fail();
+    const isUnheard = swarm.happens('database: never answers', 0.01);
+    if (isUnheard && this.#random.chance(0.5)) return;
+    const failsAfter = swarm.happens('database: fails after the commit', 0.02);
+    const isLate = swarm.happens('database: commits late', 0.01);
+    this.#clock.after(this.#takeLatency() + (isLate ? this.#random.between(500, 30_000) : 0), () => {
+      const running = hosts.run(this.host, work);
+      running.then((result) => {
+        if (failsAfter) fail();
+        else if (!isUnheard) answer(() => resolve(result));
+      }, reject);
+      if (host && !host.isDead) this.#listeners.onHotSpot('after a step', host);
     });
   }
 

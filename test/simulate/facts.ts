@@ -32,6 +32,8 @@ export class Facts {
   readonly accepted = new Set<string>();
   /** Orders that a person was wrong about. */
   readonly misjudged = new Set<string>();
+  /** Of transactions that another order or key holds: `o1 TXN-000002`. A person knows that this order is not paid by it. */
+  readonly heldElsewhere = new Set<string>();
   /** The transactions of records that were deleted. */
   readonly #forgotten = new Set<string>();
   /** What a person dealt with outside: how many calls said so and might have been recorded. */
@@ -41,6 +43,10 @@ export class Facts {
   constructor(now: () => number) {
     this.#now = now;
   }
+
+  /** Whether a charge was made for an order or key, and a person has not found it to be another's. */
+  isOf = (charge: Charge, name: string) =>
+    charge.order === name && !this.heldElsewhere.has(`${name} ${charge.reference}`);
 
   isDecided = (reference: string) => this.#decided.has(reference);
 

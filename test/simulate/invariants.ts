@@ -121,7 +121,10 @@ export const invariants: Invariants = {
         // It can have been answered with the charge of another order.
         .find(
           (charge) =>
-            charge?.order === order && !facts.isDecided(charge.reference) && !wasEndedSince(charge, 0),
+            charge &&
+            facts.isOf(charge, order) &&
+            !facts.isDecided(charge.reference) &&
+            !wasEndedSince(charge, 0),
         );
       return open && `${what}: ${open.reference} of ${order} might be paid`;
     },
@@ -160,7 +163,8 @@ export const invariants: Invariants = {
     'onPaid for one payment of an order only': ({ facts }, { order, payment }) => {
       const before = facts.delivered.get(order);
       return (
-        before && before.reference !== payment.reference &&
+        before &&
+        before.reference !== payment.reference &&
         `${order} for ${before.reference}, then ${payment.reference}`
       );
     },
@@ -195,8 +199,8 @@ export const invariants: Invariants = {
     'a call ends within its limits': (_, { what, awake, limit }) =>
       awake > limit && `${what} took ${Math.round(awake)} ms`,
     'an abort ends a call at once if nothing was sent': ({ service }, { what, abortedFor = 0, press }) => {
-      const hasSent = service.posts.some((post) => post.press === press?.id);
-      return !hasSent && abortedFor > 2 * SECOND && `${what} went on for ${Math.round(abortedFor)} ms`;
+      const hasBegun = press !== undefined && service.begun.has(press.id);
+      return !hasBegun && abortedFor > 2 * SECOND && `${what} went on for ${Math.round(abortedFor)} ms`;
     },
   },
 
@@ -204,7 +208,7 @@ export const invariants: Invariants = {
     'prune takes nothing open': ({ service, facts }, { name }) => {
       if (facts.misjudged.has(name)) return undefined;
       const open = service.charges.find(
-        (charge) => charge.order === name && !isAccounted(facts, charge) && !wasEndedSince(charge, 0),
+        (charge) => facts.isOf(charge, name) && !isAccounted(facts, charge) && !wasEndedSince(charge, 0),
       );
       return open && `${open.reference} of ${name}`;
     },
@@ -235,7 +239,7 @@ export const CALL_LIMIT = 5 * MINUTE;
 
 const findUndecided = ({ service, facts }: Known, charge: Charge) =>
   service.charges.filter(
-    (other) => other.order === charge.order && other !== charge && !facts.isDecided(other.reference),
+    (other) => facts.isOf(other, charge.order) && other !== charge && !facts.isDecided(other.reference),
   );
 
 /** Whether a charge was begun beside a press, by `startAnother`. */
@@ -249,7 +253,8 @@ function isBegunBeside({ service, facts }: Known, charge: Charge, { startedAt }:
 
 const isAccounted = (facts: Facts, { reference }: Charge) =>
   facts.isDecided(reference) ||
-  facts.finals.has(`${reference} success`) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
+  facts.finals.has(`${reference} success`) ||
+  [...facts.delivered.values()].some((paid) => paid.reference === reference);
 
 /** The last press before a time that found the order under way, if none was made beside it or after it. */
 function findLastPrice(facts: Facts, order: string, before: number) {

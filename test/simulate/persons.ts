@@ -32,32 +32,19 @@ export async function review(world: World, process: Process, by: string, thinks:
 const sleep = (delay: number) => new Promise<void>((resolve) => void setTimeout(resolve, delay));
 
 /** What a person decides who knows what the service knows. */
-function choose(
-  world: World,
-  { key, order, reason, reference, requestIds }: AttentionItem,
-): Resolution | undefined {
-  const { service, random } = world;
-  const charge = service.find(reference);
-  switch (reason) {
-    case 'unresolved': {
-      if (charge && charge.order === (order ?? key)) return { reference: charge.reference };
-      const posts = service.posts.filter((post) => requestIds.includes(post.requestId));
-      const made = posts.find((post) => service.find(post.reference) && !isHeld(world, post.reference));
-      if (made?.reference) return { reference: made.reference };
-      const isUnderWay = posts.some(({ sentAt }) => world.clock.now - sentAt < ARRIVES_WITHIN);
-      if (!isUnderWay) return 'not_charged';
-      if (!world.swarm.happens('person: errs', 0.2)) return undefined;
-      world.facts.misjudged.add(order ?? key);
-      return 'not_charged';
-    }
+function choose(world: World, item: AttentionItem): Resolution | undefined {
+  const charge = world.service.find(item.reference);
+  switch (item.reason) {
+    case 'unresolved':
+      return findOut(world, item);
     case 'shared_reference':
     case 'paid_twice':
       return 'closed';
     case 'price_changed':
-      return random.pick(['accepted', 'closed'] as const);
+      return world.random.pick(['accepted', 'closed'] as const);
     case 'mismatch':
       return charge && statusOf(charge) === 'success'
-        ? random.pick(['accepted', 'closed'] as const)
+        ? world.random.pick(['accepted', 'closed'] as const)
         : undefined;
     case 'gone':
       return charge ? undefined : 'closed';
@@ -66,41 +53,78 @@ function choose(
   }
 }
 
+/** Whether a charge exists: the service finds it by the request ids. */
+function findOut(world: World, { key, order, reference, requestIds }: AttentionItem): Resolution | undefined {
+  const { service, facts, clock, swarm } = world;
+  const name = order ?? key;
+  const charge = service.find(reference);
+  if (charge?.order === name) return { reference: charge.reference };
+  const posts = service.posts.filter((post) => requestIds.includes(post.requestId));
+  const made = posts.find((post) => post.reference && !isHeld(world, post.reference));
+  if (made?.reference) return { reference: made.reference };
+  const isUnderWay = posts.some(({ sentAt }) => clock.now - sentAt < ARRIVES_WITHIN);
+  if (!isUnderWay) return 'not_charged';
+  if (!swarm.happens('person: errs', 0.2)) return undefined;
+  facts.misjudged.add(name);
+  return 'not_charged';
+}
+
 const isHeld = ({ facts }: World, reference = '') =>
   facts.isDecided(reference) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
+
+type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'>;
+
+interface Person {
+  readonly by: string;
+  readonly resolutionsSeen?: number;
+}
 
 async function decide(
   world: World,
   process: Process,
-  item: Pick<AttentionItem, 'key' | 'reason' | 'reference' | 'order'>,
+  item: Decided,
   resolution: Resolution,
-  { by, resolutionsSeen }: { by: string; resolutionsSeen?: number },
+  person: Person,
 ): Promise<void> {
-  const { key, reason, reference } = item;
-  const { facts } = world;
-  const note = { by, reason: 'looked into it', resolutionsSeen };
-  const shown = typeof resolution === 'string' ? resolution : resolution.reference;
-  world.say(`${process.name}: ${by} resolves ${key} (${reason}, ${reference ?? '-'}): ${shown}`);
-  world.count(`resolved: ${reason} ${typeof resolution === 'string' ? resolution : 'reference'}`);
-  // From the moment at which it might be written.
-  const isDealtWith = resolution === 'closed' && reference !== undefined && reason !== 'shared_reference';
-  if (resolution === 'accepted' && reference) facts.accepted.add(reference);
-  if (isDealtWith) facts.decide(reference, 1);
+  const { key, reason, reference = '-' } = item;
+  const isWord = typeof resolution === 'string';
+  world.say(
+    `${process.name}: ${person.by} resolves ${key} (${reason}, ${reference}): ${isWord ? resolution : resolution.reference}`,
+  );
+  world.count(`resolved: ${reason} ${isWord ? resolution : 'reference'}`);
+  const undo = expectDecision(world, item, resolution);
   try {
-    const entry = await process.payments.resolve(key, resolution, note);
-    world.say(`${process.name}: ${key} is resolved by ${by}: ${entry.state} ${entry.reference ?? '-'}`);
-    if (resolution === 'accepted' && reference) facts.undecide(reference);
+    const entry = await process.payments.resolve(key, resolution, { ...person, reason: 'looked into it' });
+    world.say(
+      `${process.name}: ${key} is resolved by ${person.by}: ${entry.state} ${entry.reference ?? '-'}`,
+    );
+    if (resolution === 'accepted') world.facts.undecide(reference);
     world.judge('resolved', { entry, resolution });
   } catch (error) {
     world.say(`${process.name}: ${key} is not resolved: ${describe(error)}`);
-    // A refusal changed nothing, so the money still has to be accounted for.
-    const isRefusal = error instanceof JournalError && !error.retryable;
-    if (isDealtWith && isRefusal) facts.decide(reference, -1);
+    // What the journal did not answer might have been recorded.
+    if (!(error instanceof JournalError) || error.retryable) return;
+    undo();
+    if (reason !== 'unresolved' || !/belongs to|a charge exists/.test(error.message)) return;
     // It is another order's: nothing of this one is left to find.
-    const isOthers = isRefusal && /belongs to|a charge exists/.test(error.message);
-    if (isOthers && reason === 'unresolved')
-      await decide(world, process, { ...item, reason: 'shared_reference' }, 'closed', { by });
+    const found = isWord ? reference : resolution.reference;
+    const isOthers = { ...item, reason: 'shared_reference', reference: found } as const;
+    await decide(world, process, isOthers, 'closed', { by: person.by });
   }
+}
+
+/** From here on, the decision might hold. Returns what takes that back: a refusal changed nothing. */
+function expectDecision({ facts }: World, item: Decided, resolution: Resolution): () => void {
+  const { key, order = key, reason, reference } = item;
+  if (reference === undefined) return () => {};
+  if (resolution === 'accepted') facts.accepted.add(reference);
+  if (resolution !== 'closed') return () => {};
+  if (reason === 'shared_reference') {
+    facts.heldElsewhere.add(`${order} ${reference}`);
+    return () => {};
+  }
+  facts.decide(reference, 1);
+  return () => facts.decide(reference, -1);
 }
 
 /** What was closed is accepted after all: it is not paid back. */

@@ -69,11 +69,18 @@ export const statusOf = ({ history }: Charge): Status => history.at(-1)?.status 
 
 export const isOpen = (charge: Charge) => ['pending', 'processing'].includes(statusOf(charge));
 
+function findPress({ body }: Request): Pick<Post, 'order' | 'press'> {
+  const [order = '', press = ''] = body.customer_email.replace(/@.*/, '').split('.');
+  return { order, press };
+}
+
 const sendHeaders = channel('undici:client:sendHeaders');
 
 export class SimulatedService {
   readonly charges: Charge[] = [];
   readonly posts: Post[] = [];
+  /** The presses that a process has begun to connect for: it cannot know for all of them whether anything left. */
+  readonly begun = new Set<string>();
   readonly #clock: VirtualClock;
   readonly #random: Random;
   readonly #swarm: Swarm;
@@ -116,10 +123,11 @@ export class SimulatedService {
         resolve,
         reject,
       };
-      if (this.#swarm.happens('network: refused', 0.1))
-        return this.#fail(request, 'ECONNREFUSED', 'connect ECONNREFUSED');
+      if (request.isPost) this.begun.add(findPress(request).press);
       const isSlow = this.#swarm.happens('network: slow to connect', 0.1);
-      this.#connect(request, this.#random.between(0, isSlow ? 40_000 : 5));
+      if (this.#swarm.happens('network: refused', 0.1))
+        this.#fail(request, 'ECONNREFUSED', 'connect ECONNREFUSED');
+      else this.#connect(request, this.#random.between(0, isSlow ? 40_000 : 5));
     });
 
   #connect(request: Request, delay: number): void {
@@ -140,11 +148,12 @@ export class SimulatedService {
     if (signal?.aborted) return;
     let post: Post | undefined;
     if (isPost) {
-      const [order = '', press = ''] = body.customer_email.replace(/@.*/, '').split('.');
       const sentAt = this.#clock.now;
-      post = { requestId, order, press, calledAt, sentAt, reference: undefined, hasArrived: false };
+      post = { requestId, ...findPress(request), calledAt, sentAt, reference: undefined, hasArrived: false };
       this.posts.push(post);
-      this.#listeners.say(`${host?.name}: sends ${press} ${requestId.slice(-4)} ${body.phone ?? 'page'}`);
+      this.#listeners.say(
+        `${host?.name}: sends ${post.press} ${requestId.slice(-4)} ${body.phone ?? 'page'}`,
+      );
       this.#listeners.onSent(post);
     }
     this.#clock.after(this.#latency(), () => {
@@ -165,12 +174,11 @@ export class SimulatedService {
 
   #arrive(request: Request, post: Post | undefined): void {
     const swarm = this.#swarm;
-    if (swarm.happens('network: reset before the service', 0.05))
-      return this.#fail(request, 'ECONNRESET', 'read ECONNRESET');
+    const lose = () => this.#fail(request, 'ECONNRESET', 'read ECONNRESET');
+    if (swarm.happens('network: reset before the service', 0.05)) return void lose();
     const answer = this.#refuse(request) ?? (post ? this.#charge(request, post) : this.#verify(request));
     const often = post ? 0.1 : 0.03;
-    if (swarm.happens('network: response lost', often))
-      return this.#fail(request, 'ECONNRESET', 'read ECONNRESET');
+    if (swarm.happens('network: response lost', often)) return void lose();
     if (swarm.happens('network: no response', often)) return;
     if (post) this.#listeners.say(`service: ${answer.status} to ${post.press} ${post.reference ?? ''}`);
     this.#answer(request, answer);
@@ -182,10 +190,11 @@ export class SimulatedService {
     const isSlow = swarm.happens('response: slow', 0.05);
     const isHuge = swarm.happens('response: huge', 0.01);
     const text = JSON.stringify(body) + (isHuge ? ' '.repeat(1_100_000) : '');
-    if (!isCut && !isSlow)
-      return this.#clock.deliver(host, this.#latency(), () =>
-        resolve(new Response(text, { status, ...(headers && { headers }) })),
-      );
+    const init = { status, ...(headers && { headers }) };
+    if (!isCut && !isSlow) {
+      this.#clock.deliver(host, this.#latency(), () => resolve(new Response(text, init)));
+      return;
+    }
     const half = Math.floor(text.length / 2);
     const bytes = new TextEncoder().encode(text);
     this.#clock.deliver(host, this.#latency(), () => {
@@ -199,7 +208,7 @@ export class SimulatedService {
           });
         },
       });
-      resolve(new Response(stream, { status, ...(headers && { headers }) }));
+      resolve(new Response(stream, init));
     });
   }
 

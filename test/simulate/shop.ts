@@ -82,7 +82,16 @@ export function startProcess(world: World, name: string): Process {
       }),
       onAttention,
     });
-    const parts = { payments, journal, orders, followUps, runs: [], jobs: [], isLeaving: false, isClosed: false };
+    const parts = {
+      payments,
+      journal,
+      orders,
+      followUps,
+      runs: [],
+      jobs: [],
+      isLeaving: false,
+      isClosed: false,
+    };
     // Its properties are those of the host, by which the clock knows it.
     return Object.assign(host, parts);
   });
@@ -103,9 +112,9 @@ export async function leave(world: World, process: Process): Promise<void> {
   if (process.isLeaving) return;
   process.isLeaving = true;
   world.say(`${process.name}: closes`);
-  const startedAt = world.clock.readAwake(process);
+  const startedAt = world.clock.readMonotonic(process);
   await process.payments.close();
-  const hasGivenUp = world.clock.readAwake(process) - startedAt > 29_000;
+  const hasGivenUp = world.clock.readMonotonic(process) - startedAt > 29_000;
   world.say(`${process.name}: is closed${hasGivenUp ? ', but calls are left' : ''}`);
   await Promise.all(process.jobs);
   if (!hasGivenUp) await assertLeft(world, process);

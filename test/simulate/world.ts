@@ -309,7 +309,7 @@ export class World {
       });
       if (!hasSwept) return;
       if (left.nextAt === null && left.attention === 0) break;
-      if (this.clock.now > end)
+      if (this.clock.now > end || round > MAX_ROUNDS)
         return this.fail('everything comes to an end', `${left.attention} are listed`);
       const wait = left.nextAt === null ? 0 : left.nextAt - this.clock.readWall(process);
       await this.clock.run(this.clock.now + Math.max(MINUTE, Math.min(wait, DAY)));
