@@ -91,8 +91,9 @@ export const invariants: Invariants = {
       const press = facts.presses.get(charge.press);
       if (!press?.startAnother || facts.misjudged.has(charge.order)) return undefined;
       // What the service said to a check less than a second before a press counts for it.
-      const other = findUndecided(known, charge).find((earlier) =>
-        wasPaid(earlier, press.startedAt - 2 * SECOND),
+      const other = findUndecided(known, charge).find(
+        (earlier) =>
+          wasPaid(earlier, press.startedAt - 2 * SECOND) && !known.service.misreported.has(earlier.reference),
       );
       return other && `${charge.reference} beside ${other.reference}, which was paid`;
     },

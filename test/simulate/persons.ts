@@ -62,6 +62,8 @@ function findOut(world: World, { key, order, reference, requestIds }: AttentionI
   const posts = service.posts.filter((post) => requestIds.includes(post.requestId));
   const made = posts.find((post) => post.reference && !isHeld(world, post.reference));
   if (made?.reference) return { reference: made.reference };
+  // What pays another order does not pay this one.
+  for (const post of posts) facts.heldElsewhere.add(`${name} ${post.reference}`);
   const isUnderWay = posts.some(({ sentAt }) => clock.now - sentAt < ARRIVES_WITHIN);
   if (!isUnderWay) return 'not_charged';
   if (!swarm.happens('person: errs', 0.2)) return undefined;
