@@ -8,8 +8,6 @@ import type { Swarm } from './swarm.ts';
 /** What the database tells the world. */
 export interface DatabaseListeners {
   readonly onHotSpot: (place: 'before a step' | 'after a step', host: Host) => void;
-  /** A write that a request or a result depends on. */
-  readonly onCommit: (host: Host | undefined) => void;
   readonly onDeleted: (keys: readonly string[]) => void;
 }
 
@@ -43,10 +41,7 @@ export class SimulatedDatabase {
     const store = this.#store;
     const one: JournalStore = {
       read: (key) => this.#step(() => store.read(key)),
-      write: (key, change) => {
-        if (change.mustCommit) this.#listeners.onCommit(hosts.getStore());
-        return this.#step(() => this.#write({ key, change }));
-      },
+      write: (key, change) => this.#step(() => this.#write({ key, change })),
       list: (query) => this.#step(async () => (await store.list?.(query)) ?? []),
       count: () => this.#step(async () => (await store.count?.()) ?? { records: 0, attention: 0 }),
       claimDue: (claim) => this.#step(async () => (await store.claimDue?.(claim)) ?? { records: [], now: 0 }),

@@ -68,6 +68,9 @@ export class Facts {
     this.hear(order, { reference });
   }
 
+  isDelivered = (order: string, reference = '') =>
+    this.delivered.get(order)?.reference === reference || this.#forgotten.has(reference);
+
   /** The shop hears that an order is paid. */
   hear(order: string, { reference = '' }: Pick<OrderPayment, 'reference'>): void {
     if (!this.#forgotten.has(reference) && !this.knownPaid.has(order))

@@ -60,15 +60,16 @@ function findOut(world: World, { key, order, reference, requestIds }: AttentionI
   const charge = service.find(reference);
   if (charge?.order === name) return { reference: charge.reference };
   const posts = service.posts.filter((post) => requestIds.includes(post.requestId));
+  if (posts.length > 0 && swarm.happens('person: errs', 0.1)) {
+    facts.misjudged.add(name);
+    return 'not_charged';
+  }
   const made = posts.find((post) => post.reference && !isHeld(world, post.reference));
   if (made?.reference) return { reference: made.reference };
   // What pays another order does not pay this one.
   for (const post of posts) facts.heldElsewhere.add(`${name} ${post.reference}`);
   const isUnderWay = posts.some(({ sentAt }) => clock.now - sentAt < ARRIVES_WITHIN);
-  if (!isUnderWay) return 'not_charged';
-  if (!swarm.happens('person: errs', 0.2)) return undefined;
-  facts.misjudged.add(name);
-  return 'not_charged';
+  return isUnderWay ? undefined : 'not_charged';
 }
 
 const isHeld = ({ facts }: World, reference = '') =>

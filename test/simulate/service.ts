@@ -30,11 +30,11 @@ export interface Post {
   readonly requestId: string;
   readonly order: string;
   readonly press: string;
+  readonly sender: string | undefined;
   readonly calledAt: number;
   readonly sentAt: number;
   /** Of the charge that it made, or that it was answered with. */
   reference: string | undefined;
-  hasArrived: boolean;
 }
 
 interface Request {
@@ -151,17 +151,14 @@ export class SimulatedService {
     let post: Post | undefined;
     if (isPost) {
       const sentAt = this.#clock.now;
-      post = { requestId, ...findPress(request), calledAt, sentAt, reference: undefined, hasArrived: false };
+      post = { requestId, ...findPress(request), sender: host?.name, calledAt, sentAt, reference: undefined };
       this.posts.push(post);
       this.#listeners.say(
         `${host?.name}: sends ${post.press} ${requestId.slice(-4)} ${body.phone ?? 'page'}`,
       );
       this.#listeners.onSent(post);
     }
-    this.#clock.after(this.#latency(), () => {
-      if (post) post.hasArrived = true;
-      this.#arrive(request, post);
-    });
+    this.#clock.after(this.#latency(), () => this.#arrive(request, post));
     if (host && isPost) this.#listeners.onHotSpot('after a request left', host);
   }
 

@@ -23,7 +23,6 @@ export interface Process extends Host {
   readonly jobs: Promise<unknown>[];
   /** It is being closed, or was: nothing new is asked of it. */
   isLeaving: boolean;
-  isClosed: boolean;
 }
 
 const polling = { initialDelay: 4_000, minDelay: 3_000, maxDelay: 15_000, timeout: 5 * MINUTE };
@@ -90,7 +89,6 @@ export function startProcess(world: World, name: string): Process {
       runs: [],
       jobs: [],
       isLeaving: false,
-      isClosed: false,
     };
     // Its properties are those of the host, by which the clock knows it.
     return Object.assign(host, parts);
@@ -118,19 +116,22 @@ export async function leave(world: World, process: Process): Promise<void> {
   world.say(`${process.name}: is closed${hasGivenUp ? ', but calls are left' : ''}`);
   await Promise.all(process.jobs);
   if (!hasGivenUp) await assertLeft(world, process);
-  process.isClosed = true;
   process.isDead = true;
 }
 
 async function assertLeft(world: World, process: Process): Promise<void> {
-  let isOver = false;
+  let haveEnded = process.runs.length === 0;
   void Promise.all(process.runs).then(() => {
-    isOver = true;
+    haveEnded = true;
   });
-  process.isClosed = true;
+  const own = new Set(
+    world.service.posts.filter(({ sender }) => sender === process.name).map((post) => post.requestId),
+  );
+  for await (const { key, requestIds } of process.journal.list({ state: 'begun' }))
+    if (own.has(requestIds.at(-1) ?? '')) world.fail('close waits until each outcome is recorded', key);
   // A step that hangs is given up then.
   await new Promise<void>((resolve) => world.clock.deliver(process, 12_000, resolve));
-  if (!isOver && process.runs.length > 0) world.fail('run resolves when the client closes', process.name);
+  if (!haveEnded) world.fail('run resolves when the client closes', process.name);
   const left = world.clock.countTimersOf(process);
   if (left > 0) world.fail('close leaves no timer', `${process.name} has ${left}`);
 }
