@@ -124,14 +124,20 @@ async function assertLeft(world: World, process: Process): Promise<void> {
   void Promise.all(process.runs).then(() => {
     haveEnded = true;
   });
-  const own = new Set(
-    world.service.posts.filter(({ sender }) => sender === process.name).map((post) => post.requestId),
-  );
-  for await (const { key, requestIds } of process.journal.list({ state: 'begun' }))
-    if (own.has(requestIds.at(-1) ?? '')) world.fail('close waits until each outcome is recorded', key);
+  for (const key of await listUnrecorded(world, process).catch(() => []))
+    world.fail('close waits until each outcome is recorded', key);
   // A step that hangs is given up then.
   await new Promise<void>((resolve) => world.clock.deliver(process, 12_000, resolve));
   if (!haveEnded) world.fail('run resolves when the client closes', process.name);
   const left = world.clock.countTimersOf(process);
   if (left > 0) world.fail('close leaves no timer', `${process.name} has ${left}`);
+}
+
+/** The payments whose request this process has sent and not recorded. */
+async function listUnrecorded({ service }: World, { name, journal }: Process): Promise<string[]> {
+  const own = new Set(service.posts.filter(({ sender }) => sender === name).map((post) => post.requestId));
+  const keys: string[] = [];
+  for await (const { key, requestIds } of journal.list({ state: 'begun' }))
+    if (own.has(requestIds.at(-1) ?? '')) keys.push(key);
+  return keys;
 }
