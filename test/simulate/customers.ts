@@ -1,16 +1,16 @@
 /** Customers press, and callers charge under a key of their own: at the same moment too, in any process. */
 
 import type { OrderPressOptions, OrderStatus } from '../../src/orders/index.ts';
-import { describe, type Press } from './facts.ts';
+import type { Context, Process } from './context.ts';
+import { describe, MINUTE, type Press } from './facts.ts';
 import { CALL_LIMIT } from './invariants.ts';
 import type { Random } from './random.ts';
-import { MINUTE, type Process } from './shop.ts';
-import type { World } from './world.ts';
 
 /** What a customer will do. It is planned before the world begins, so that leaving one out changes no other. */
 interface PlannedPress extends Pick<Press, 'id' | 'order' | 'startAnother' | 'amount' | 'phone'> {
   readonly at: number;
-  readonly process: number;
+  /** From 0 to 1. */
+  readonly place: number;
   readonly waits: boolean;
   readonly leavesAfter: number;
 }
@@ -29,7 +29,7 @@ export function planPresses(random: Random, orders: readonly string[], busyFor: 
         id: `${own}-${presses.length + 1}`,
         at: begins + random.between(0, within),
         order: own,
-        process: random.next(),
+        place: random.next(),
         startAnother: random.chance(0.25),
         amount: random.chance(0.8) ? '10.00' : '12.00',
         phone: random.chance(0.7) ? phone : pickPhone(random),
@@ -46,12 +46,12 @@ const PHONES = ['0244123456', '0244123456', '0244123457'] as const;
 /** A number, or a page. */
 const pickPhone = (random: Random) => (random.chance(0.2) ? undefined : random.pick(PHONES));
 
-export function press(world: World, planned: PlannedPress): void {
+export function press(world: Context, planned: PlannedPress): void {
   const { clock, facts } = world;
-  const process = world.pickProcess(planned.process);
+  const process = world.pickProcess(planned.place);
   if (!process) return;
   const { order, amount, phone, startAnother, id } = planned;
-  const pressed: Press = { ...planned, startedAt: clock.now, endedAt: undefined, state: undefined };
+  const pressed: Press = { ...planned, process, startedAt: clock.now, endedAt: undefined, state: undefined };
   facts.presses.set(id, pressed);
   world.count('press');
   world.say(
@@ -99,7 +99,7 @@ const callPress = (
 
 type Limits = (what: string, startedAt: number, limit: number) => void;
 
-async function wait(world: World, process: Process, order: string, limits: Limits): Promise<void> {
+async function wait(world: Context, process: Process, order: string, limits: Limits): Promise<void> {
   const { clock } = world;
   const since = clock.now;
   const startedAt = clock.readAwake(process);
@@ -110,7 +110,7 @@ async function wait(world: World, process: Process, order: string, limits: Limit
   }
 }
 
-async function read(world: World, process: Process, order: string, limits: Limits): Promise<void> {
+async function read(world: Context, process: Process, order: string, limits: Limits): Promise<void> {
   const { clock } = world;
   const since = clock.now;
   const startedAt = clock.readAwake(process);
@@ -121,7 +121,7 @@ async function read(world: World, process: Process, order: string, limits: Limit
   }
 }
 
-export function hear(world: World, what: string, status: OrderStatus, since: number): void {
+export function hear(world: Context, what: string, status: OrderStatus, since: number): void {
   const { order, state } = status;
   const payment = 'payment' in status ? ` ${status.payment.key} ${status.payment.reference ?? '-'}` : '';
   const reason = 'reason' in status ? ` ${status.reason}` : '';
@@ -133,7 +133,7 @@ export function hear(world: World, what: string, status: OrderStatus, since: num
 }
 
 /** Calls with an idempotency key of the caller's own. */
-export function planKeyCalls(world: World, random: Random, key: string): void {
+export function planKeyCalls(world: Context, random: Random, key: string): void {
   const begins = random.between(0, 8 * MINUTE);
   for (let call = random.between(1, 4); call > 0; call--) {
     const at = begins + (random.chance(0.5) ? random.between(0, 50) : random.between(0, 3 * MINUTE));
@@ -143,7 +143,7 @@ export function planKeyCalls(world: World, random: Random, key: string): void {
   }
 }
 
-function chargeKey(world: World, process: Process | undefined, key: string): void {
+function chargeKey(world: Context, process: Process | undefined, key: string): void {
   if (!process) return;
   world.count('key');
   world.say(`${process.name}: charge under ${key}`);

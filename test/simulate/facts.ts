@@ -1,7 +1,13 @@
 /** What the customers asked for, what the shop was told, and what persons decided. */
 
 import type { OrderPayment, OrderStatus } from '../../src/orders/index.ts';
+import type { Host } from './clock.ts';
 import type { Charge, SimulatedService } from './service.ts';
+
+export const MINUTE = 60_000;
+
+/** How long the shop waits for a response, in milliseconds. */
+export const REQUEST_TIMEOUT = 20_000;
 
 export interface Press {
   readonly id: string;
@@ -11,6 +17,7 @@ export interface Press {
   readonly amount: string;
   /** `undefined`: a checkout page. */
   readonly phone: string | undefined;
+  readonly process: Host;
   endedAt: number | undefined;
   state: OrderStatus['state'] | undefined;
 }

@@ -6,9 +6,8 @@
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
 import type { JournalEntry } from '../../src/journal/index.ts';
 import type { OrderStatus, PaidPayment, UnpaidPayment } from '../../src/orders/index.ts';
-import { type Facts, type Press, wasEndedSince, wasPaid } from './facts.ts';
+import { type Facts, MINUTE, type Press, REQUEST_TIMEOUT, wasEndedSince, wasPaid } from './facts.ts';
 import { type Charge, isOpen, type Post, type SimulatedService, statusOf } from './service.ts';
-import { MINUTE, REQUEST_TIMEOUT } from './shop.ts';
 
 /** What can be asked about. */
 export interface Occasions {
@@ -236,7 +235,7 @@ export const invariants: Invariants = {
 };
 
 /** The limit of a call that sends, or checks what is open before that, and of its steps on the database. */
-export const CALL_LIMIT = 5 * MINUTE;
+export const CALL_LIMIT = 8 * MINUTE;
 
 const findUndecided = ({ service, facts }: Known, charge: Charge) =>
   service.charges.filter(

@@ -2,16 +2,15 @@
 
 import { JournalError } from '../../src/index.ts';
 import type { AttentionItem, Resolution } from '../../src/journal/index.ts';
+import type { Context, Process } from './context.ts';
 import { describe, wasPaid } from './facts.ts';
 import { statusOf } from './service.ts';
-import type { Process } from './shop.ts';
-import type { World } from './world.ts';
 
 /** So long after it left, no request arrives any more, in milliseconds. */
 const ARRIVES_WITHIN = 60_000;
 
 /** One person goes through the list. `thinks`: for how long at most before each decision, in milliseconds. */
-export async function review(world: World, process: Process, by: string, thinks: number): Promise<void> {
+export async function review(world: Context, process: Process, by: string, thinks: number): Promise<void> {
   const items: AttentionItem[] = [];
   for await (const item of process.journal.listAttention()) items.push(item);
   for (const item of items) {
@@ -32,7 +31,7 @@ export async function review(world: World, process: Process, by: string, thinks:
 const sleep = (delay: number) => new Promise<void>((resolve) => void setTimeout(resolve, delay));
 
 /** What a person decides who knows what the service knows. */
-function choose(world: World, item: AttentionItem): Resolution | undefined {
+function choose(world: Context, item: AttentionItem): Resolution | undefined {
   const charge = world.service.find(item.reference);
   switch (item.reason) {
     case 'unresolved':
@@ -54,7 +53,10 @@ function choose(world: World, item: AttentionItem): Resolution | undefined {
 }
 
 /** Whether a charge exists: the service finds it by the request ids. */
-function findOut(world: World, { key, order, reference, requestIds }: AttentionItem): Resolution | undefined {
+function findOut(
+  world: Context,
+  { key, order, reference, requestIds }: AttentionItem,
+): Resolution | undefined {
   const { service, facts, clock, swarm } = world;
   const name = order ?? key;
   const charge = service.find(reference);
@@ -72,7 +74,7 @@ function findOut(world: World, { key, order, reference, requestIds }: AttentionI
   return isUnderWay ? undefined : 'not_charged';
 }
 
-const isHeld = ({ facts }: World, reference = '') =>
+const isHeld = ({ facts }: Context, reference = '') =>
   facts.isDecided(reference) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
 
 type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'>;
@@ -83,7 +85,7 @@ interface Person {
 }
 
 async function decide(
-  world: World,
+  world: Context,
   process: Process,
   item: Decided,
   resolution: Resolution,
@@ -117,7 +119,7 @@ async function decide(
 }
 
 /** From here on, the decision might hold. Returns what takes that back: a refusal changed nothing. */
-function expectDecision({ facts }: World, item: Decided, resolution: Resolution): () => void {
+function expectDecision({ facts }: Context, item: Decided, resolution: Resolution): () => void {
   const { key, order = key, reason, reference } = item;
   if (reference === undefined) return () => {};
   if (resolution === 'accepted') facts.accepted.add(reference);
@@ -131,7 +133,7 @@ function expectDecision({ facts }: World, item: Decided, resolution: Resolution)
 }
 
 /** What was closed is accepted after all: it is not paid back. */
-async function decideAgain(world: World, process: Process, by: string): Promise<void> {
+async function decideAgain(world: Context, process: Process, by: string): Promise<void> {
   for await (const { key, reference } of process.journal.list({ state: 'completed', limit: 20 })) {
     const charge = world.service.find(reference);
     const isOrder = charge && world.orders.includes(charge.order);
@@ -147,7 +149,7 @@ async function decideAgain(world: World, process: Process, by: string): Promise<
 }
 
 /** A transaction that the service has and the shop does not know is added to its order. */
-async function addTransaction(world: World, process: Process, by: string): Promise<void> {
+async function addTransaction(world: Context, process: Process, by: string): Promise<void> {
   for (const order of world.orders) {
     const { payments, state } = await process.orders.read(order);
     if (state === 'in_review' || payments.length === 0) continue;

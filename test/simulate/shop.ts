@@ -1,34 +1,17 @@
 /** One process of the shop: the package as a shop uses it. */
 
-import { createFollowUps, type FollowUps } from '../../src/follow-ups/index.ts';
+import { createFollowUps } from '../../src/follow-ups/index.ts';
 import { PaymentsClient } from '../../src/index.ts';
-import { createJournal, type Journal } from '../../src/journal/index.ts';
-import { createOrderPayments, type OrderPayments } from '../../src/orders/index.ts';
-import { createHost, type Host, hosts } from './clock.ts';
-import type { World } from './world.ts';
-
-export const MINUTE = 60_000;
-
-/** How long a request is waited for, in milliseconds. */
-export const REQUEST_TIMEOUT = 20_000;
-
-export interface Process extends Host {
-  readonly payments: PaymentsClient;
-  readonly journal: Journal;
-  readonly orders: OrderPayments;
-  readonly followUps: FollowUps;
-  /** What `run` returned. */
-  readonly runs: Promise<unknown>[];
-  /** What it does with its journal beside the client. */
-  readonly jobs: Promise<unknown>[];
-  /** It is being closed, or was: nothing new is asked of it. */
-  isLeaving: boolean;
-}
+import { createJournal } from '../../src/journal/index.ts';
+import { createOrderPayments } from '../../src/orders/index.ts';
+import { createHost, hosts } from './clock.ts';
+import type { Context, Process } from './context.ts';
+import { MINUTE, REQUEST_TIMEOUT } from './facts.ts';
 
 const polling = { initialDelay: 4_000, minDelay: 3_000, maxDelay: 15_000, timeout: 5 * MINUTE };
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-export function startProcess(world: World, name: string): Process {
+export function startProcess(world: Context, name: string): Process {
   const { random, facts } = world;
   // A quartz clock is wrong by some seconds a day.
   const host = createHost(name, 1 + (random.next() - 0.5) / 5_000, random.between(-3_000, 3_000));
@@ -96,7 +79,7 @@ export function startProcess(world: World, name: string): Process {
 }
 
 /** It sweeps by itself until it is closed. */
-export function runSweeps(world: World, process: Process): void {
+export function runSweeps(world: Context, process: Process): void {
   world.do(process, async () => {
     const runs = [process.orders.run(), process.followUps.run()];
     process.runs.push(...runs);
@@ -106,7 +89,7 @@ export function runSweeps(world: World, process: Process): void {
 }
 
 /** It leaves in order, as a deployment does: it closes, and ends its use of the database then. */
-export async function leave(world: World, process: Process): Promise<void> {
+export async function leave(world: Context, process: Process): Promise<void> {
   if (process.isLeaving) return;
   process.isLeaving = true;
   world.say(`${process.name}: closes`);
@@ -119,7 +102,7 @@ export async function leave(world: World, process: Process): Promise<void> {
   process.isDead = true;
 }
 
-async function assertLeft(world: World, process: Process): Promise<void> {
+async function assertLeft(world: Context, process: Process): Promise<void> {
   let haveEnded = process.runs.length === 0;
   void Promise.all(process.runs).then(() => {
     haveEnded = true;
@@ -134,7 +117,7 @@ async function assertLeft(world: World, process: Process): Promise<void> {
 }
 
 /** The payments whose request this process has sent and not recorded. */
-async function listUnrecorded({ service }: World, { name, journal }: Process): Promise<string[]> {
+async function listUnrecorded({ service }: Context, { name, journal }: Process): Promise<string[]> {
   const own = new Set(service.posts.filter(({ sender }) => sender === name).map((post) => post.requestId));
   const keys: string[] = [];
   for await (const { key, requestIds } of journal.list({ state: 'begun' }))

@@ -3,16 +3,15 @@
  * Start reading here. Things go wrong for a while, then everything heals and comes to an end. `invariants.ts` says what must hold.
  */
 
-import { type Host, hosts, useClock, VirtualClock } from './clock.ts';
+import { type Host, useClock } from './clock.ts';
+import { Context, type Process, type Violation } from './context.ts';
 import { hear, planKeyCalls, planPresses, press } from './customers.ts';
 import { SimulatedDatabase } from './database.ts';
-import { describe, Facts } from './facts.ts';
-import { invariants, type Occasions } from './invariants.ts';
+import { describe, MINUTE } from './facts.ts';
 import { review } from './persons.ts';
 import { Random } from './random.ts';
 import { type Charge, isOpen, SimulatedService } from './service.ts';
-import { leave, MINUTE, type Process, runSweeps, startProcess } from './shop.ts';
-import { Swarm } from './swarm.ts';
+import { leave, runSweeps, startProcess } from './shop.ts';
 
 const SECOND = 1_000;
 const DAY = 24 * 60 * MINUTE;
@@ -26,12 +25,6 @@ const CLOCKS_AGREE_WITHIN = 130 * MINUTE;
 const ENDS_WITHIN = 40 * DAY;
 const MAX_ROUNDS = 500;
 
-/** What did not hold. */
-export interface Violation {
-  readonly name: string;
-  readonly details: string;
-}
-
 /** What a run showed. */
 export interface WorldResult {
   readonly violations: readonly Violation[];
@@ -43,33 +36,16 @@ export interface WorldResult {
   readonly parts: readonly string[];
 }
 
-export class World {
-  readonly random: Random;
-  readonly clock: VirtualClock;
-  readonly swarm: Swarm;
+export class World extends Context {
   readonly service: SimulatedService;
   readonly database: SimulatedDatabase;
-  readonly facts: Facts;
-  readonly orders: readonly string[];
   readonly #seed: number;
-  readonly #without: ReadonlySet<string>;
-  readonly #violations: Violation[] = [];
-  readonly #trace: string[] = [];
-  readonly #processes: Process[] = [];
-  readonly #parts: string[] = [];
   #started = 0;
   #isBusy = true;
 
-  /** @param without what is left out, of what the seed decides: faults, and calls of customers. */
   constructor(seed: number, without: ReadonlySet<string> = new Set()) {
+    super(seed, without);
     this.#seed = seed;
-    this.#without = without;
-    this.random = Random.of(seed, 'world');
-    this.clock = new VirtualClock(seed);
-    this.swarm = new Swarm(seed, without);
-    this.#parts.push(...this.swarm.on);
-    this.facts = new Facts(() => this.clock.now);
-    this.orders = ['o1', 'o2', 'o3'].slice(0, this.random.pick([1, 2, 2, 3]));
     this.service = new SimulatedService(seed, this.clock, this.swarm, {
       onHotSpot: (_, host) => this.#harm(host, 0.03),
       onSent: (post) => this.judge('sent', { post }),
@@ -85,51 +61,6 @@ export class World {
       onHotSpot: (_, host) => this.#harm(host, 0.003),
       onDeleted: (keys) => this.#hearDeleted(keys),
     });
-  }
-
-  // What the others use
-
-  say(line: string): void {
-    this.#trace.push(`${(this.clock.elapsed / 1000).toFixed(3).padStart(9)} ${line}`);
-  }
-
-  count = (what: string): void => this.swarm.count(what);
-
-  isLeftOut(part: string): boolean {
-    this.#parts.push(part);
-    return this.#without.has(part);
-  }
-
-  fail(name: string, details: string): void {
-    this.say(`VIOLATED: ${name}: ${details}`);
-    this.#violations.push({ name, details });
-  }
-
-  /** Asks every invariant about what happened. */
-  judge<Occasion extends keyof Occasions>(occasion: Occasion, subject: Occasions[Occasion]): void {
-    const known = { service: this.service, facts: this.facts, now: this.clock.now };
-    for (const [name, check] of Object.entries(invariants[occasion])) {
-      const details = check(known, subject);
-      if (details) this.fail(name, details);
-    }
-  }
-
-  /** A process does something. What it rejects with is a line of the trace. */
-  do(process: Process, act: () => Promise<unknown>): Promise<unknown> {
-    return hosts.run(process, () =>
-      act().catch((error: unknown) => this.say(`${process.name}: ${describe(error)}`)),
-    );
-  }
-
-  /** As `do`, for a job of the shop's own that uses its journal: the shop waits for it before it ends the database. */
-  doJob(process: Process, act: () => Promise<unknown>): void {
-    process.jobs.push(this.do(process, act));
-  }
-
-  /** @param place from 0 to 1: the same one means the same process. */
-  pickProcess(place = this.random.next()): Process | undefined {
-    const present = this.#processes.filter(({ isDead, isLeaving }) => !isDead && !isLeaving);
-    return present[Math.floor(place * present.length)];
   }
 
   // A world
@@ -148,11 +79,11 @@ export class World {
       process.off('unhandledRejection', onRejection);
     }
     return {
-      violations: this.#violations,
-      trace: this.#trace,
+      violations: this.violations,
+      trace: this.trace,
       counts: this.swarm.counts,
       days: this.clock.elapsed / DAY,
-      parts: this.#parts,
+      parts: this.parts,
     };
   }
 
@@ -180,7 +111,7 @@ export class World {
 
   #start(): Process {
     const started = startProcess(this, `p${++this.#started}`);
-    this.#processes.push(started);
+    this.processes.push(started);
     this.say(`${started.name} starts`);
     if (this.#isBusy && this.random.chance(0.5)) runSweeps(this, started);
     return started;
@@ -188,7 +119,7 @@ export class World {
 
   /** What is harmful is so at the worst moment: at a step of the database, or beside a request. */
   #harm(host: Host, probability: number): void {
-    const process = this.#processes.find((item) => item === host);
+    const process = this.processes.find((item) => item === host);
     if (!process || process.isDead || process.frozenUntil > this.clock.now) return;
     const { swarm, random } = this;
     if (swarm.happens('process: dies', probability / 2)) {
@@ -276,9 +207,11 @@ export class World {
     this.swarm.isActive = false;
     this.database.awayUntil = 0;
     await this.clock.run(this.clock.now + CALMS_WITHIN);
+    for (const { id, process, endedAt } of this.facts.presses.values())
+      if (!process.isDead && endedAt === undefined) this.fail('every call ends', id);
     for (const charge of this.service.charges)
       if (isOpen(charge)) this.service.move(charge, this.random.pick(['success', 'failed', 'abandoned']));
-    for (const process of this.#processes) {
+    for (const process of this.processes) {
       if (process.isDead) continue;
       this.do(process, () => leave(this, process));
       await this.clock.run(this.clock.now + 5 * MINUTE, () => process.isDead);
