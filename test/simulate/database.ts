@@ -33,7 +33,7 @@ export class SimulatedDatabase {
     this.#listeners = listeners;
     this.host = createHost('database', 1, this.#random.between(-5_000, 5_000));
     this.#latency = this.#random.pick([1, 5, 50, 400]);
-    this.#writesAll = this.#random.chance(0.5);
+    this.#writesAll = this.#random.chance(0.5) || swarm.on.has('database: a record is locked');
   }
 
   /** A handle for one process. */
@@ -72,7 +72,7 @@ export class SimulatedDatabase {
     const results: (boolean | undefined)[] = [];
     for (const write of writes)
       results.push(
-        this.#swarm.happens('database: a record is locked', 0.2) ? undefined : await this.#write(write),
+        this.#swarm.happens('database: a record is locked', 0.7) ? undefined : await this.#write(write),
       );
     return results;
   }

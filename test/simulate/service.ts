@@ -218,7 +218,7 @@ export class SimulatedService {
     const swarm = this.#swarm;
     if (swarm.happens('service: unavailable', 0.07))
       return { status: 503, body: { status: false, message: 'later' } };
-    if (swarm.happens('service: API key refused', 0.02))
+    if (swarm.happens('service: API key refused', 0.03))
       return { status: 401, body: { status: false, message: 'unknown key' } };
     if (swarm.happens('service: rate limit', 0.05))
       return { status: 429, body: { status: false }, headers: { 'retry-after': '2' } };
@@ -226,7 +226,7 @@ export class SimulatedService {
     if (swarm.happens('service: rejects', 0.1))
       return { status: 422, body: { status: false, message: 'wrong number' } };
     const other = this.charges.find(({ phone }) => phone === body.phone);
-    if (other && swarm.happens('service: rejects and names another', 0.15))
+    if (other && swarm.happens('service: rejects and names another', 0.4))
       return { status: 409, body: { status: false, message: `see ${other.reference}` } };
     return undefined;
   }
@@ -260,7 +260,7 @@ export class SimulatedService {
       return { status: this.#random.pick([500, 502, 504]), body: { status: false } };
     if (this.#swarm.happens('service: error with reference', 0.1))
       return { status: 500, body: { status: false, data: { reference } } };
-    const amount = this.#swarm.happens('service: shows another amount', 0.05) ? '3.00' : charge.amount;
+    const amount = this.#swarm.happens('service: shows another amount', 0.15) ? '3.00' : charge.amount;
     const more = url.endsWith('initialize')
       ? { checkout_url: `https://pay.example/checkout/${reference}` }
       : { status: 'processing' };
@@ -298,7 +298,7 @@ export class SimulatedService {
     const charge = this.find(url.slice(url.lastIndexOf('/') + 1));
     const age = charge && this.#clock.now - charge.acceptedAt;
     const isUnknown =
-      age === undefined || (age < 30_000 && swarm.happens('service: not found at first', 0.3));
+      age === undefined || (age < 30_000 && swarm.happens('service: not found at first', 0.5));
     if (!charge || isUnknown) return { status: 404, body: { status: false, message: 'not found' } };
     const { reference, amount, currency, history } = charge;
     const isOld = history.length > 1 && swarm.happens('service: old status', 0.1);

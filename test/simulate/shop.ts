@@ -32,7 +32,7 @@ export function startProcess(world: Context, name: string): Process {
         world.count(handler);
         if (world.swarm.happens('handler: throws', 0.2)) throw new Error(`${handler} fails`);
         act(call);
-        const hangs = world.swarm.happens('handler: hangs', 0.03);
+        const hangs = world.swarm.happens('handler: hangs', 0.1);
         await new Promise<void>(
           (resolve) => void setTimeout(resolve, random.between(1, hangs ? 5 * MINUTE : 1_000)),
         );
