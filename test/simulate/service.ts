@@ -236,7 +236,7 @@ export class SimulatedService {
     const { order, press } = post;
     const asked = body.amount.toFixed(2);
     const twin = this.#findTwin(phone, asked);
-    const isOther = this.#swarm.happens('service: charges another amount', 0.1);
+    const isOther = this.#swarm.happens('service: charges another amount', 0.25);
     const charge: Charge = twin ?? {
       reference: `TXN-${String(this.charges.length + 1).padStart(6, '0')}`,
       order,
