@@ -40,6 +40,10 @@ export const createHost = (name: string, rate = 1, ahead = 0): Host => ({
 /** What runs now. */
 export const hosts = new AsyncLocalStorage<Host | undefined>();
 
+let worlds = 0;
+
+const toHex = (number: number, length: number) => number.toString(16).padStart(length, '0');
+
 interface Event {
   readonly id: number;
   at: number;
@@ -59,6 +63,7 @@ export class VirtualClock {
   readonly #events = new Map<number, Event>();
   #ids = 0;
   #uuids = 0;
+  readonly #world = ++worlds;
 
   constructor(seed: number) {
     this.random = Random.of(seed, 'jitter');
@@ -70,7 +75,8 @@ export class VirtualClock {
     return this.now - START;
   }
 
-  createId = (): string => `00000000-0000-4000-8000-${(++this.#uuids).toString(16).padStart(12, '0')}`;
+  /** No two worlds share an id: the package still listens for the requests of processes that died in an earlier one. */
+  createId = (): string => `${toHex(this.#world, 8)}-0000-4000-8000-${toHex(++this.#uuids, 12)}`;
 
   readWall = (host = hosts.getStore()): number =>
     Math.floor(host ? START + this.elapsed * host.rate + host.ahead : this.now);
