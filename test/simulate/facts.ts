@@ -75,8 +75,11 @@ export class Facts {
     this.hear(order, { reference });
   }
 
+  /** Whether an order was paid by it whose record is deleted. */
+  isForgotten = (reference: string) => this.#forgotten.has(reference);
+
   isDelivered = (order: string, reference = '') =>
-    this.delivered.get(order)?.reference === reference || this.#forgotten.has(reference);
+    this.delivered.get(order)?.reference === reference || this.isForgotten(reference);
 
   /** The shop hears that an order is paid. */
   hear(order: string, { reference = '' }: Pick<OrderPayment, 'reference'>): void {

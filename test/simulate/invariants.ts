@@ -30,7 +30,7 @@ export interface Occasions {
   end: { readonly orders: readonly string[] };
 }
 
-export interface Known {
+interface Known {
   readonly service: SimulatedService;
   readonly facts: Facts;
   readonly now: number;
@@ -253,6 +253,7 @@ function isBegunBeside({ service, facts }: Known, charge: Charge, { startedAt }:
 
 const isAccounted = (facts: Facts, { reference }: Charge) =>
   facts.isDecided(reference) ||
+  facts.isForgotten(reference) ||
   facts.finals.has(`${reference} success`) ||
   [...facts.delivered.values()].some((paid) => paid.reference === reference);
 

@@ -109,8 +109,8 @@ async function assertLeft(world: Context, process: Process): Promise<void> {
   });
   for (const key of await listUnrecorded(world, process).catch(() => []))
     world.fail('close waits until each outcome is recorded', key);
-  // A step that hangs is given up then.
-  await new Promise<void>((resolve) => world.clock.deliver(process, 12_000, resolve));
+  // Steps that hang one after the other are given up by then.
+  await new Promise<void>((resolve) => world.clock.deliver(process, 30_000, resolve));
   if (!haveEnded) world.fail('run resolves when the client closes', process.name);
   const left = world.clock.countTimersOf(process);
   if (left > 0) world.fail('close leaves no timer', `${process.name} has ${left}`);
