@@ -1,0 +1,55 @@
+/** Finds the test files of a file of the source, by what they import. */
+
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+import ts from 'typescript';
+
+/** They read the source as text, measure it, or run what is built of it: none of them runs the file with the fault. */
+const OTHER_TESTS = /^test\/(?:e2e|faults|simulate|unit\/(?:tree|types|testing|sandbox|operators\/desk))\//;
+
+export interface RelatedTests {
+  /** Those in the folder of the file, and of its name. */
+  readonly near: readonly string[];
+  readonly others: readonly string[];
+}
+
+export function createRelated(): (file: string) => RelatedTests {
+  const importers = new Map<string, Set<string>>();
+  for (const file of globSync('{src,test}/**/*.ts', { exclude: (path) => path.includes('node_modules') }))
+    for (const { fileName } of ts.preProcessFile(readFileSync(file, 'utf8')).importedFiles) {
+      if (!fileName.startsWith('.')) continue;
+      const imported = normalize(join(dirname(file), fileName));
+      importers.set(imported, (importers.get(imported) ?? new Set()).add(file));
+    }
+  return (file) => {
+    const found = new Set([file]);
+    // A set yields what is added to it meanwhile.
+    for (const reached of found) for (const importer of importers.get(reached) ?? []) found.add(importer);
+    const tests = [...found].filter((path) => /\.test\.ts$/.test(path) && !OTHER_TESTS.test(path)).sort();
+    const isNear = (test: string) => dirname(test).startsWith(toTestFolder(file)) && isOfStore(test, file);
+    return { near: tests.filter(isNear), others: tests.filter((test) => !isNear(test)) };
+  };
+}
+
+/** A file at the root of the source has tests of its name, or those of the client. */
+function toTestFolder(file: string): string {
+  const folder = dirname(file).replace(/^src\/?/, '');
+  if (folder !== '') return `test/unit/${folder}`;
+  const own = basename(file, '.ts');
+  return ['redact', 'phone'].includes(own)
+    ? `test/unit/${own}`
+    : own === 'timing'
+      ? 'test/unit/http'
+      : 'test/unit/client';
+}
+
+const STORES = ['d1', 'durable-object', 'libsql', 'memory', 'mysql', 'postgres', 'redis', 'sqlite'] as const;
+
+/** Returns the store that a file is about; `undefined`: all, or none. */
+export const findStore = (file: string) => STORES.find((store) => basename(file).startsWith(store));
+
+/** The tests of one store are not near the file of another. */
+function isOfStore(test: string, file: string): boolean {
+  const store = findStore(file);
+  return store === undefined || findStore(test) === store || /conformance|store/.test(test);
+}
