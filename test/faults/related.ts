@@ -5,15 +5,11 @@ import { basename, dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
 
 /** They read the source as text, measure it, or run what is built of it: none of them runs the file with the fault. */
-const OTHER_TESTS = /^test\/(?:e2e|faults|simulate|unit\/(?:tree|types|testing|sandbox|operators\/desk))\//;
+const OTHER_TESTS =
+  /^test\/(?:e2e|explore|faults|simulate|unit\/(?:tree|types|testing|sandbox|operators\/desk))\//;
 
-export interface RelatedTests {
-  /** Those in the folder of the file, and of its name. */
-  readonly near: readonly string[];
-  readonly others: readonly string[];
-}
-
-export function createRelated(): (file: string) => RelatedTests {
+/** Returns the test files of a file: those of its folder, then those of the folders that import it, then all others that reach it. */
+export function createRelated(): (file: string) => readonly (readonly string[])[] {
   const importers = new Map<string, Set<string>>();
   for (const file of globSync('{src,test}/**/*.ts', { exclude: (path) => path.includes('node_modules') }))
     for (const { fileName } of ts.preProcessFile(readFileSync(file, 'utf8')).importedFiles) {
@@ -26,21 +22,24 @@ export function createRelated(): (file: string) => RelatedTests {
     // A set yields what is added to it meanwhile.
     for (const reached of found) for (const importer of importers.get(reached) ?? []) found.add(importer);
     const tests = [...found].filter((path) => /\.test\.ts$/.test(path) && !OTHER_TESTS.test(path)).sort();
-    const isNear = (test: string) => dirname(test).startsWith(toTestFolder(file)) && isOfStore(test, file);
-    return { near: tests.filter(isNear), others: tests.filter((test) => !isNear(test)) };
+    const direct = [...(importers.get(file) ?? [])].filter((importer) => importer.startsWith('src/'));
+    const folders = new Set(direct.map(toTestFolder));
+    const byDistance = Object.groupBy(tests, (test) => {
+      if (isIn(test, toTestFolder(file)) && isOfStore(test, file)) return 'own';
+      return [...folders].some((folder) => isIn(test, folder)) ? 'importers' : 'others';
+    });
+    return [byDistance.own ?? [], byDistance.importers ?? [], byDistance.others ?? []];
   };
 }
+
+const isIn = (test: string, folder: string) => dirname(test).startsWith(folder);
 
 /** A file at the root of the source has tests of its name, or those of the client. */
 function toTestFolder(file: string): string {
   const folder = dirname(file).replace(/^src\/?/, '');
   if (folder !== '') return `test/unit/${folder}`;
   const own = basename(file, '.ts');
-  return ['redact', 'phone'].includes(own)
-    ? `test/unit/${own}`
-    : own === 'timing'
-      ? 'test/unit/http'
-      : 'test/unit/client';
+  return ['redact', 'phone'].includes(own) ? `test/unit/${own}` : 'test/unit/client';
 }
 
 const STORES = ['d1', 'durable-object', 'libsql', 'memory', 'mysql', 'postgres', 'redis', 'sqlite'] as const;

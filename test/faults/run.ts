@@ -1,7 +1,7 @@
 /**
  * Puts each fault of faults.ts into a copy of the tree, and shows which test finds it: `npm run faults`, before a release. With
  * `-- --only ID` some of them (`--only http`: whose id begins so), with `--from ID` those from that one on, with `--suite unit` one
- * suite alone, with `--near` the tests of the same folder alone, and with `--jobs 2` so many at once. It ends with 1 if one was not found by an assertion.
+ * suite alone, with `--near` the tests of nearby folders alone, and with `--jobs 2` so many at once. It ends with 1 if one was not found by an assertion.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -42,18 +42,22 @@ const related = createRelated();
 
 /** The suites that could find a fault of a file, those first that most likely do. */
 function listStages(file: string): Stage[] {
-  const { near, others } = related(file);
-  if (values.near) return [{ suite: 'unit', run: (folder) => runTests(folder, near) }];
+  const [own = [], importers = [], others = []] = related(file);
   const store = findStore(file);
+  const unit = (files: readonly string[]): Stage => ({
+    suite: 'unit',
+    run: (folder) => runTests(folder, files),
+  });
   const stages: (Stage | false)[] = [
-    { suite: 'unit', run: (folder) => runTests(folder, near) },
+    unit(own),
     file.startsWith('src/ledger/') && {
       suite: 'explore',
       run: (folder) => runTests(folder, ['test/explore/explore.test.ts']),
     },
     store !== undefined && { suite: 'databases', run: (folder) => runDatabase(folder, store) },
-    { suite: 'unit', run: (folder) => runTests(folder, others) },
-    {
+    unit(importers),
+    !values.near && unit(others),
+    !values.near && {
       suite: 'simulate',
       run: (folder) =>
         runProgram(folder, 'test/simulate/run.ts', ['--from', '1', '--count', '200'], /^seed .*/m),

@@ -1,4 +1,5 @@
 import { onTestFinished, vi } from 'vitest';
+import { PATIENCE } from './patience.ts';
 
 /** Fakes every clock and timer except `setImmediate`, with which a test lets real work continue. */
 export function fakeClocks(): void {
@@ -10,7 +11,12 @@ export function fakeClocks(): void {
 
 /** Runs all work without timers until a condition holds. */
 export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+  // No test fakes this clock.
+  const end = process.hrtime.bigint() + BigInt(PATIENCE) * 1_000_000n;
+  while (!isSo()) {
+    if (process.hrtime.bigint() > end) throw new Error(`It did not come to this: ${isSo}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 /** Runs promises and the event loop for some turns, while the clocks do not advance. */

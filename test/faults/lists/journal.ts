@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the code, which has templates
 /** The shell of the journal: records, references, the lease, groups, lists, resolving, prune. */
 
 import { fault } from '../fault.ts';

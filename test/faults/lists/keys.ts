@@ -143,13 +143,6 @@ export const keyFaults = [
     "return { is: 'none', why: 'not_sent', error: recorded };",
   ),
   fault(
-    'key_own_bug_is_none',
-    'a bug while a charge is in flight counts as not sent',
-    'idempotency/send-claimed.ts',
-    "if (!(error instanceof PaymentsError)) return { is: 'unknown' };",
-    "if (!(error instanceof PaymentsError)) return { is: 'none', why: 'not_sent' };",
-  ),
-  fault(
     'key_abort_is_unknown',
     'an abort before anything was sent leaves the key unresolved',
     'idempotency/send-claimed.ts',

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the code, which has templates
 /** Orders, follow-ups and polling, and the rules of the record that breaks of the design were about. */
 
 import { fault } from '../fault.ts';
