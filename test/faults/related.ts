@@ -8,7 +8,7 @@ import ts from 'typescript';
 const OTHER_TESTS =
   /^test\/(?:e2e|explore|faults|simulate|unit\/(?:tree|types|testing|sandbox|operators\/desk))\//;
 
-/** Returns the test files of a file: those of its folder, then those of the folders that import it, then all others that reach it. */
+/** Returns the test files of a file: those of its folder, then those of the folders that import it at first or second hand, then all others that reach it. */
 export function createRelated(): (file: string) => readonly (readonly string[])[] {
   const importers = new Map<string, Set<string>>();
   for (const file of globSync('{src,test}/**/*.ts', { exclude: (path) => path.includes('node_modules') }))
@@ -22,8 +22,12 @@ export function createRelated(): (file: string) => readonly (readonly string[])[
     // A set yields what is added to it meanwhile.
     for (const reached of found) for (const importer of importers.get(reached) ?? []) found.add(importer);
     const tests = [...found].filter((path) => /\.test\.ts$/.test(path) && !OTHER_TESTS.test(path)).sort();
-    const direct = [...(importers.get(file) ?? [])].filter((importer) => importer.startsWith('src/'));
-    const folders = new Set(direct.map(toTestFolder));
+    const hop = (files: readonly string[]) =>
+      files
+        .flatMap((imported) => [...(importers.get(imported) ?? [])])
+        .filter((path) => path.startsWith('src/'));
+    const direct = hop([file]);
+    const folders = new Set([...direct, ...hop(direct)].map(toTestFolder));
     const byDistance = Object.groupBy(tests, (test) => {
       if (isIn(test, toTestFolder(file)) && isOfStore(test, file)) return 'own';
       return [...folders].some((folder) => isIn(test, folder)) ? 'importers' : 'others';

@@ -31,6 +31,7 @@ export function createCopy(): Copy {
   for (const name of readdirSync('.').filter(isCopied))
     cpSync(name, join(folder, name), { recursive: true, filter: isCopied });
   for (const name of LINKED) if (existsSync(name)) symlinkSync(realpathSync(name), join(folder, name));
+  copies.add(folder);
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
@@ -51,6 +52,23 @@ const MAX_TIME = 900_000;
 const TEST_TIMEOUT = 90_000;
 const PATIENCE = 40_000;
 
+/** The groups of processes that run now, and the copies that they run in: a runner that is stopped leaves nothing behind. */
+const running = new Set<number>();
+const copies = new Set<string>();
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {}
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    for (const pid of running) killGroup(pid);
+    for (const folder of copies) rmSync(folder, { recursive: true, force: true });
+    process.exit(1);
+  });
+
 async function run(
   folder: string,
   args: readonly string[],
@@ -68,19 +86,18 @@ async function run(
   };
   child.stdout.on('data', add);
   child.stderr.on('data', add);
-  // What tests have started ends with them.
-  const end = () => {
-    try {
-      if (child.pid) process.kill(-child.pid, 'SIGKILL');
-    } catch {}
-  };
+  const { pid } = child;
+  if (pid !== undefined) running.add(pid);
+  const end = () => pid !== undefined && killGroup(pid);
   const timer = setTimeout(end, MAX_TIME);
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', resolve);
   });
   clearTimeout(timer);
+  // What tests have started ends with them.
   end();
+  if (pid !== undefined) running.delete(pid);
   return { code, output };
 }
 

@@ -1,5 +1,5 @@
 import { onTestFinished, vi } from 'vitest';
-import { PATIENCE } from './patience.ts';
+import { limitPatience } from './patience.ts';
 
 /** Fakes every clock and timer except `setImmediate`, with which a test lets real work continue. */
 export function fakeClocks(): void {
@@ -11,10 +11,9 @@ export function fakeClocks(): void {
 
 /** Runs all work without timers until a condition holds. */
 export async function until(isSo: () => boolean): Promise<void> {
-  // No test fakes this clock.
-  const end = process.hrtime.bigint() + BigInt(PATIENCE) * 1_000_000n;
+  const assertPatience = limitPatience(isSo);
   while (!isSo()) {
-    if (process.hrtime.bigint() > end) throw new Error(`It did not come to this: ${isSo}`);
+    assertPatience();
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
