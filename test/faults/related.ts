@@ -29,7 +29,8 @@ export function createRelated(): (file: string) => readonly (readonly string[])[
     const direct = hop([file]);
     const folders = new Set([...direct, ...hop(direct)].map(toTestFolder));
     const byDistance = Object.groupBy(tests, (test) => {
-      if (isIn(test, toTestFolder(file)) && isOfStore(test, file)) return 'own';
+      if (!isOfStore(test, file)) return 'others';
+      if (isIn(test, toTestFolder(file))) return 'own';
       return [...folders].some((folder) => isIn(test, folder)) ? 'importers' : 'others';
     });
     return [byDistance.own ?? [], byDistance.importers ?? [], byDistance.others ?? []];
@@ -51,8 +52,8 @@ const STORES = ['d1', 'durable-object', 'libsql', 'memory', 'mysql', 'postgres',
 /** Returns the store that a file is about; `undefined`: all, or none. */
 export const findStore = (file: string) => STORES.find((store) => basename(file).startsWith(store));
 
-/** The tests of one store are not near the file of another. */
+/** The tests of one store are not near a file of another one, or of none. */
 function isOfStore(test: string, file: string): boolean {
   const store = findStore(file);
-  return store === undefined || findStore(test) === store || /conformance|store/.test(test);
+  return findStore(test) === store || (store !== undefined && /conformance|store/.test(test));
 }

@@ -118,13 +118,6 @@ export const journalFaults = [
     '',
   ),
   fault(
-    'hold_lost_writes',
-    'a process writes on after it has lost its claim',
-    'journal/hold.ts',
-    'if (this.#isLost) return null;',
-    '',
-  ),
-  fault(
     'hold_two_writes',
     'a write does not wait for the one in flight',
     'journal/hold.ts',

@@ -179,6 +179,30 @@ test('returns what a wait last read if the journal hangs at its timeout', async 
   expect(await finish(waiting)).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
 });
 
+test('ends a wait for a person if the transaction has another amount', async () => {
+  let reference = '';
+  const shop = openOrderShop({
+    intercept: async ({ method }) =>
+      method === 'GET' ? Response.json(successBodies.verify({ reference, amount: '2.55' })) : undefined,
+  });
+  const orders = shop.start();
+  reference = getReference(await finish(orders.charge('17', momo)));
+  const status = await finish(orders.wait('17', { timeout: MINUTE }));
+  expect(status).toMatchObject({ state: 'in_review', reason: 'mismatch', payment: { key: '17/1' } });
+  expect(shop.paid).toEqual([]);
+});
+
+test('polls at a pace if a payment that failed is not final for its order', async () => {
+  const shop = openOrderShop();
+  const strict = shop.start({}, { polling: { finalStatuses: ['success'] } });
+  shop.service.decline(getReference(await finish(strict.charge('17', momo))));
+  await pass(10 * SECOND);
+  shop.requests.length = 0;
+  const status = await finish(shop.start().wait('17', { timeout: MINUTE }));
+  expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1', status: 'failed' } });
+  expect(shop.requests.length).toBeLessThan(20);
+});
+
 test('ends a wait when another process records the end', async () => {
   const shop = openOrderShop();
   const [waiting, other] = [shop.start(), shop.start()];
