@@ -118,13 +118,6 @@ export const journalFaults = [
     '',
   ),
   fault(
-    'hold_two_writes',
-    'a write does not wait for the one in flight',
-    'journal/hold.ts',
-    'if (before) await withDeadline(WRITE_TIMEOUT, undefined, () => before).catch(() => {});',
-    '',
-  ),
-  fault(
     'store_late_result_lost',
     'what a step that hung returns after all is lost',
     'journal/call-store.ts',
