@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import type { Resolution } from '../../../src/journal/index.ts';
+import { createJournal, memoryStore, type Resolution } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { jumpClock } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
@@ -188,6 +188,32 @@ describe('a key that is resolved while its request is in flight', () => {
     const unknown = await resolvedMeanwhile({ reference: 'TXN-another' }, 500);
     expect(await catchError(unknown.call)).toBeInstanceOf(OutcomeUnknownError);
   });
+});
+
+test('holds a key for others as long as for itself if reads take long', async () => {
+  fakeClocks();
+  const store = memoryStore();
+  let writes = 0;
+  const slow = createJournal(
+    {
+      ...store,
+      async read(key) {
+        const read = await store.read(key);
+        await new Promise((resolve) => setTimeout(resolve, 4_000));
+        return read;
+      },
+      // The claim, and one renewal.
+      write: (...step) =>
+        ++writes <= 2 ? store.write(...step) : Promise.reject(new Error('the database is away')),
+    },
+    { lease: LEASE },
+  );
+  const service = await startService(() => {});
+  catchError(charged(service.client({ journal: slow })));
+  await pass(16_000);
+  expect(writes).toBeGreaterThan(2);
+  // The renewal began 7.3 s after the start, and the process holds the key until 17.3 s.
+  expect(await createJournal(store).read(KEY)).toMatchObject({ state: 'begun', inProgress: true });
 });
 
 test('records a charge although its heartbeat has found the claim lost', async () => {
