@@ -48,11 +48,13 @@ test('sends no retry that the journal does not record', async () => {
   let attempts = 0;
   const client = service.client({
     journal,
-    maxRetries: 1,
+    maxRetries: 5,
     fetch: (url, init) => (++attempts === 1 ? refusedConnection(url) : fetch(url, init)),
   });
   expect(await catchError(charged(client))).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });
   expect(service.requests).toEqual([]);
+  // A lost claim does not come back.
+  expect(writes).toBe(2);
 });
 
 type Unsent = () => Promise<[PaymentsClientOptions, CreateOptions?]>;
