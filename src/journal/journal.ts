@@ -123,9 +123,10 @@ export interface AttentionQuery {
 
 /** What a person has to decide about one payment. */
 export interface AttentionItem
-  extends Pick<JournalEntry, 'key' | 'amount' | 'currency' | 'network' | 'reference' | 'requestIds'> {
-  /** The order that it is a payment of. */
-  readonly order: string | undefined;
+  extends Pick<
+    JournalEntry,
+    'key' | 'order' | 'amount' | 'currency' | 'network' | 'reference' | 'requestIds'
+  > {
   readonly reason: AttentionReason;
   /** In milliseconds since 1970. */
   readonly since: number;
@@ -158,6 +159,8 @@ export interface PruneOptions {
 /** What a journal holds of a payment. It has no API key, phone number or email of a customer. */
 export interface JournalEntry {
   readonly key: string;
+  /** The order that it is a payment of. */
+  readonly order: string | undefined;
   /** A payment in state `begun` whose lease has expired is `unknown`. */
   readonly state: JournalState;
   readonly operation: Payment['operation'];

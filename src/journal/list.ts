@@ -94,13 +94,12 @@ export async function* listAttention(
   });
   yield* yieldAll(records.list('attentionAt'), most, (name, record) =>
     concludeAttention(record, records.now).map(({ number, reason, since }) => {
-      const { key, amount, currency, network, reference, requestIds } = toEntry(
+      const { key, order, amount, currency, network, reference, requestIds } = toEntry(
         name,
         record,
         number,
         records.now,
       );
-      const order = name.kind === 'order' ? name.id : undefined;
       return { key, order, reason, since, amount, currency, network, reference, requestIds };
     }),
   );
@@ -150,6 +149,7 @@ export function toEntry(name: RecordName, record: LedgerRecord, number: number, 
   const recordedStatus = charge.is === 'made' ? stringField(charge.result, 'status') : undefined;
   return {
     key: namePayment(name, number),
+    order: name.kind === 'order' ? name.id : undefined,
     state: getEntryState(payment, now),
     operation,
     amount,

@@ -1,11 +1,12 @@
 import wrapAnsi from 'wrap-ansi';
 import type { AttentionItem, Journal, JournalEntry } from '../../journal/journal.ts';
-import { REASONS, STATES } from '../words.ts';
+import { readPayments } from '../read-payments.ts';
+import { formatAge, formatTime, quoteForShell, toJsonLine } from '../text.ts';
+import { ADVICE, REASONS, STATES } from '../words.ts';
 import { type Arguments, takeKey } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, describeCommand, limitJournal } from './errors.ts';
 import type { Output, Screen } from './screen.ts';
-import { formatAge, formatTime, quoteForShell, toJsonLine } from './text.ts';
 
 /** Prose is as wide as this, also in a wider terminal. */
 const WIDTH = 80;
@@ -46,12 +47,7 @@ export async function readEntries(journal: Journal, name: string): Promise<Named
   const entry = await limitJournal(() => journal.read(name));
   if (entry) return { entries: [entry], isOrder: false };
   const order = name.startsWith('order ') ? name : `order ${name}`;
-  const entries: JournalEntry[] = [];
-  for (;;) {
-    const payment = await limitJournal(() => journal.read(`${order}/${entries.length + 1}`));
-    if (!payment) break;
-    entries.push(payment);
-  }
+  const entries = await readPayments((key) => limitJournal(() => journal.read(key)), order);
   if (entries.length > 0) return { entries, isOrder: true };
   throw new CommandError(
     `The journal has no record of the key or order "${name}".`,
@@ -137,20 +133,6 @@ function describeNextSteps(entry: JournalEntry, screen: Screen, config: string |
   }
 }
 
-/** What an operator does at the service about each reason. */
-const AT_SERVICE: Readonly<
-  Record<Exclude<AttentionItem['reason'], 'unresolved' | 'shared_reference'>, string>
-> = {
-  paid_twice: 'Another payment pays the order. Pay this one back at the service.',
-  price_changed:
-    'The customer paid an earlier price. Decide whether you take it, or pay it back at the service.',
-  mismatch:
-    'Compare its amount at the service. Decide whether you take it once it is paid, or pay it back there.',
-  gone: 'Ask the service what became of it.',
-  unreadable: 'Read which error the checks get, and ask the service what became of it.',
-  overdue: 'Ask the service what became of it. Is a sweep running?',
-};
-
 function describeAttention(
   entry: JournalEntry,
   reason: AttentionItem['reason'],
@@ -168,7 +150,7 @@ function describeAttention(
       ]
     : [];
   return [
-    ...step(1, `${screen.show(reference)}: ${REASONS[reason]}. ${AT_SERVICE[reason]}`),
+    ...step(1, `${screen.show(reference)}: ${REASONS[reason]}. ${ADVICE[reason]}`),
     ...accepting,
     ...step(
       canAccept ? 3 : 2,

@@ -100,6 +100,7 @@ export type Shop = Awaited<ReturnType<typeof startShop>>;
 /** An unresolved entry with every fact, for what a journal could hold. */
 export const fullEntry: JournalEntry = {
   key: 'order-17/1',
+  order: undefined,
   state: 'unknown',
   operation: 'chargeMobileMoney',
   amount: '25.50',
