@@ -1,5 +1,4 @@
-import type { AttentionItem, JournalState } from '../journal/journal.ts';
-import type { Offer } from '../ledger/resolve.ts';
+import type { AttentionItem, JournalEntry, JournalState } from '../journal/journal.ts';
 
 /** What each state means, in a few words. */
 export const STATES: Readonly<Record<JournalState, string>> = {
@@ -26,39 +25,35 @@ export const REASONS: Readonly<Record<AttentionItem['reason'], string>> = {
 
 /** What a person does at the service about each reason. */
 export const ADVICE: Readonly<Record<AttentionItem['reason'], string>> = {
-  unresolved: 'Find the charge in the records of the service, by its request id, amount and time.',
+  unresolved: 'Find out at the service whether this payment exists there, and which reference it has.',
   shared_reference:
-    'Find the charge in the records of the service, by its request id, amount and time. The transaction that it named belongs to another payment.',
-  paid_twice: 'Another payment pays the order. Pay this one back at the service.',
-  price_changed:
-    'The customer paid an earlier price. Decide whether you take it, or pay it back at the service.',
-  mismatch:
-    'Compare its amount at the service. Decide whether you take it once it is paid, or pay it back there.',
-  gone: 'Ask the service what became of it.',
-  unreadable: 'Read which error the checks get, and ask the service what became of it.',
-  overdue: 'Ask the service what became of it. Is a sweep running?',
+    'Find out at the service whether this payment has a transaction of its own. The one that was named belongs to another payment.',
+  paid_twice: 'Pay this payment back at the service: the order is paid without it.',
+  price_changed: 'Decide whether you take what was paid. Otherwise pay it back at the service.',
+  mismatch: 'Compare the amounts at the service. Once it is paid, take it as it is or pay it back there.',
+  gone: 'Ask the service what became of its transaction, and whether money moved.',
+  unreadable: 'Read which error the checks get, and ask the service what became of its transaction.',
+  overdue:
+    'Check that a sweep is running. If one is, ask the service what became of its transaction, and whether money moved.',
 };
 
-/** What a person can decide, and what follows. */
-export const OFFERS: Readonly<Record<Offer, { readonly title: string; readonly follows: string }>> = {
-  reference: {
-    title: 'The charge exists',
-    follows:
-      'The service is asked first: it must have the transaction. The payment is followed from then on, and counts as paid once the service says success.',
-  },
-  not_charged: {
-    title: 'No charge exists',
-    follows:
-      'The customer can then pay again. If a charge exists after all, the customer pays twice: search the records of the service twice, an hour apart.',
-  },
-  accepted: {
-    title: 'Take the payment as it is',
-    follows:
-      'It counts as paid, with the amount that the customer paid. The shop hears of it with the next sweep.',
-  },
-  closed: {
-    title: 'Close the payment',
-    follows:
-      'It is dealt with outside, for example paid back. It is never charged again, not followed and no longer listed.',
-  },
+/** What each resolution means. */
+export const OFFERS: Readonly<Record<JournalEntry['offers'][number], string>> = {
+  reference: 'The payment exists at the service: record its reference. It is then followed.',
+  not_charged: 'It does not exist at the service. The customer can then be charged again.',
+  accepted: 'Take it as it is. It then pays the order.',
+  closed: 'It was dealt with outside, for example paid back. It is never charged again, and not followed.',
 };
+
+/**
+ * Says why a payment needs a person, and what that person does at the service. A payment that was closed unpaid and then paid has
+ * the reason of any other that does not pay its order.
+ */
+export function explainAttention({ attention, state }: Pick<JournalEntry, 'attention' | 'state'>) {
+  if (attention === undefined) return undefined;
+  const isPaidLater = state === 'closed';
+  return {
+    why: isPaidLater ? 'it was closed, and was paid after that' : REASONS[attention],
+    advice: ADVICE[attention],
+  };
+}

@@ -6,7 +6,7 @@ import type { JournalEntry } from '../../journal/journal.ts';
 import type { Offer } from '../../ledger/resolve.ts';
 import { type Html, networkNames } from '../../pages/markup.ts';
 import { escapeUnprintable, formatAge, formatTime } from '../text.ts';
-import { ADVICE, OFFERS, REASONS, STATES } from '../words.ts';
+import { explainAttention, OFFERS, REASONS, STATES } from '../words.ts';
 import type { Refused } from './decide.ts';
 import type { Asked, ShownPayment, Subject } from './read.ts';
 
@@ -15,12 +15,13 @@ export function renderPayment(shown: ShownPayment, subject: Subject, refused: Re
   const { name, number, entry, asked } = shown;
   const { attention, amount, currency } = entry;
   const own = refused?.name === name ? refused : undefined;
+  const why = explainAttention(entry);
   const title = subject.kind === 'order' || number > 1 ? `Payment ${number}` : 'Payment';
   return html`<section class="card payment${attention ? ' needed' : ''}" id="payment-${number}" aria-labelledby="title-${number}">
 <div class="title"><h2 id="title-${number}">${title}</h2> <b class="amount">${currency} ${amount}</b></div>
 ${renderDone(shown, subject)}
 ${own ? html`<p class="problem" role="alert">${escapeUnprintable(own.message)}</p>` : ''}
-${attention ? html`<p class="why"><b>${startUpper(REASONS[attention])}.</b> ${ADVICE[attention]}</p>` : html`<p>${startUpper(STATES[entry.state])}.</p>`}
+${why ? html`<p class="why"><b>${startUpper(why.why)}.</b> ${why.advice}</p>` : html`<p>${startUpper(STATES[entry.state])}.</p>`}
 ${renderFacts(entry)}
 ${asked ? renderAsked(asked, entry) : ''}
 ${
@@ -95,6 +96,16 @@ function renderAsked(asked: Asked, entry: JournalEntry): Html {
   }</p>`;
 }
 
+const DECISIONS: Readonly<Record<Offer, string>> = {
+  reference: 'The charge exists',
+  not_charged: 'No charge exists',
+  accepted: 'Take the payment as it is',
+  closed: 'Close the payment',
+};
+
+const NOT_CHARGED_TWICE =
+  ' If a charge exists after all, the customer pays twice: search the records of the service again an hour later.';
+
 /** Renders one decision: it opens, says what follows, and has a button of its own. */
 function renderOffer(
   offer: Offer,
@@ -102,12 +113,12 @@ function renderOffer(
   refused: Refused | undefined,
 ): Html {
   const own = refused?.offer === offer ? refused : undefined;
-  const { title, follows } = OFFERS[offer];
+  const title = DECISIONS[offer];
   const id = `${offer}-${number}`;
   return html`<details name="offers-${number}"${own ? html` open` : ''}>
 <summary>${title}</summary>
 <form method="post" class="fields">
-<p class="small">${follows}</p>
+<p class="small">${OFFERS[offer]}${offer === 'not_charged' ? NOT_CHARGED_TWICE : ''}</p>
 <input type="hidden" name="payment" value="${name}">
 <input type="hidden" name="offer" value="${offer}">
 <input type="hidden" name="revision" value="${entry.revision}">
