@@ -46,7 +46,8 @@ export function createReviewDesk(options: ReviewDeskOptions): ReviewDesk {
     if (method === 'POST')
       return isOwnForm(request) ? await post(request, query, by) : refuse('another site');
     if (method !== 'GET' && method !== 'HEAD') return refuse('method');
-    return await get(query);
+    const page = await get(query);
+    return method === 'HEAD' ? new Response(null, page) : page;
   };
 
   async function get(query: URLSearchParams): Promise<Response> {

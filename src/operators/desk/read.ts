@@ -3,7 +3,6 @@
 import { PaymentsError } from '../../errors.ts';
 import type { AttentionItem, JournalEntry } from '../../journal/journal.ts';
 import type { OrderStatus } from '../../orders/index.ts';
-import { redactButUuids } from '../../redact.ts';
 import { namePayment, readPayments } from '../read-payments.ts';
 import type { ReviewDeskOptions } from './options.ts';
 
@@ -36,9 +35,9 @@ export async function listItems({ journal }: Sources, query: URLSearchParams): P
   return { items: items.slice(0, limit), more, problem };
 }
 
-/** Returns the message of an error of this package. It has no secret in it. @throws any other error, for the framework to log */
+/** Returns the message of an error of this package, which holds no secret. @throws any other error, for the framework to log */
 export function describeError(error: unknown): string {
-  if (error instanceof PaymentsError) return redactButUuids(error.message);
+  if (error instanceof PaymentsError) return error.message;
   throw error;
 }
 
