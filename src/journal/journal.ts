@@ -115,7 +115,7 @@ export interface JournalQuery {
   limit?: number | undefined;
 }
 
-/** Which items {@link Journal.listAttention} yields. */
+/** What {@link Journal.listAttention} yields, and `listInReview` of `createOrderPayments`. */
 export interface AttentionQuery {
   /** How many to yield at most. @default Infinity */
   limit?: number | undefined;
@@ -167,6 +167,10 @@ export interface JournalEntry {
   /** With two decimals. */
   readonly amount: string;
   readonly currency: string;
+  /** The amount and currency of its transaction, if they are others. */
+  readonly other: { readonly amount: string; readonly currency: string } | undefined;
+  /** The price that its order was last asked for. */
+  readonly price: { readonly amount: string; readonly currency: string };
   /** Of a Mobile Money charge. */
   readonly network: string | undefined;
   /** When the latest attempt began, in milliseconds since 1970. */

@@ -37,23 +37,15 @@ export const ADVICE: Readonly<Record<AttentionItem['reason'], string>> = {
     'Check that a sweep is running. If one is, ask the service what became of its transaction, and whether money moved.',
 };
 
-/** What each resolution means. */
+/** When each resolution is right, and what follows from it. */
 export const OFFERS: Readonly<Record<JournalEntry['offers'][number], string>> = {
-  reference: 'The payment exists at the service: record its reference. It is then followed.',
-  not_charged: 'It does not exist at the service. The customer can then be charged again.',
-  accepted: 'Take it as it is. It then pays the order.',
-  closed: 'It was dealt with outside, for example paid back. It is never charged again, and not followed.',
+  reference: 'If the payment exists at the service, record its reference. It is then followed.',
+  not_charged: 'If it does not exist at the service, say so. The customer can then be charged again.',
+  accepted: 'If you take it as it is, accept it. It then counts as paid.',
+  closed:
+    'Once it is dealt with outside, for example paid back, close it. It is never charged again, and not followed.',
 };
 
-/**
- * Says why a payment needs a person, and what that person does at the service. A payment that was closed unpaid and then paid has
- * the reason of any other that does not pay its order.
- */
-export function explainAttention({ attention, state }: Pick<JournalEntry, 'attention' | 'state'>) {
-  if (attention === undefined) return undefined;
-  const isPaidLater = state === 'closed';
-  return {
-    why: isPaidLater ? 'it was closed, and was paid after that' : REASONS[attention],
-    advice: ADVICE[attention],
-  };
-}
+/** Returns why a payment needs a person. One that was paid after it was closed has the reason of any other that does not pay its order. */
+export const explainAttention = (reason: AttentionItem['reason'], { state }: Pick<JournalEntry, 'state'>) =>
+  state === 'closed' ? 'it was closed, and was paid after that' : REASONS[reason];

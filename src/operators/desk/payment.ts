@@ -6,7 +6,7 @@ import type { JournalEntry } from '../../journal/journal.ts';
 import type { Offer } from '../../ledger/resolve.ts';
 import { type Html, networkNames } from '../../pages/markup.ts';
 import { escapeUnprintable, formatAge, formatTime } from '../text.ts';
-import { explainAttention, OFFERS, REASONS, STATES } from '../words.ts';
+import { ADVICE, explainAttention, OFFERS, REASONS, STATES } from '../words.ts';
 import type { Refused } from './decide.ts';
 import type { Asked, ShownPayment, Subject } from './read.ts';
 
@@ -15,13 +15,12 @@ export function renderPayment(shown: ShownPayment, subject: Subject, refused: Re
   const { name, number, entry, asked } = shown;
   const { attention, amount, currency } = entry;
   const own = refused?.name === name ? refused : undefined;
-  const why = explainAttention(entry);
   const title = subject.kind === 'order' || number > 1 ? `Payment ${number}` : 'Payment';
   return html`<section class="card payment${attention ? ' needed' : ''}" id="payment-${number}" aria-labelledby="title-${number}">
 <div class="title"><h2 id="title-${number}">${title}</h2> <b class="amount">${currency} ${amount}</b></div>
 ${renderDone(shown, subject)}
 ${own ? html`<p class="problem" role="alert">${escapeUnprintable(own.message)}</p>` : ''}
-${why ? html`<p class="why"><b>${startUpper(why.why)}.</b> ${why.advice}</p>` : html`<p>${startUpper(STATES[entry.state])}.</p>`}
+${attention ? html`<p class="why"><b>${startUpper(explainAttention(attention, entry))}.</b> ${ADVICE[attention]}</p>` : html`<p>${startUpper(STATES[entry.state])}.</p>`}
 ${renderFacts(entry)}
 ${asked ? renderAsked(asked, entry) : ''}
 ${

@@ -105,6 +105,8 @@ export const fullEntry: JournalEntry = {
   operation: 'chargeMobileMoney',
   amount: '25.50',
   currency: 'GHS',
+  other: undefined,
+  price: { amount: '25.50', currency: 'GHS' },
   network: 'mtn',
   createdAt: Date.parse('2026-11-22T05:12:09.000Z'),
   updatedAt: Date.parse('2026-11-22T05:12:39.000Z'),
@@ -139,7 +141,7 @@ export const fullEntry: JournalEntry = {
 /** Makes a journal hold these entries, whatever they are. */
 export function holdEntries(journal: Journal, entries: readonly JournalEntry[]): Journal {
   const items = entries.flatMap(({ attention, createdAt, ...entry }): AttentionItem[] =>
-    attention ? [{ ...entry, order: undefined, reason: attention, since: createdAt }] : [],
+    attention ? [{ ...entry, reason: attention, since: createdAt }] : [],
   );
   return Object.assign(journal, {
     read: async (key: string) => entries.find((entry) => entry.key === key) ?? null,
