@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { format } from 'node:util';
+import { escapeUnprintable } from '../text.ts';
 import { describeCommand, describeForeignError } from './errors.ts';
 import { createOutputRedaction } from './redact-output.ts';
 import { runJournalCommand } from './run.ts';
-import { escapeUnprintable } from './text.ts';
 
 const { stdin, stdout, stderr, env, argv } = process;
 const folder = process.cwd();

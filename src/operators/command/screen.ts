@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { escapeUnprintable } from '../text.ts';
 import { createOutputRedaction, type OutputRedaction } from './redact-output.ts';
-import { escapeUnprintable } from './text.ts';
 
 /** What the command is run with. */
 export interface Terminal {

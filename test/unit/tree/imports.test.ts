@@ -25,6 +25,7 @@ const layers: [string, RegExp][] = [
   ['orders', /^orders\//],
   ['node', /^node\//],
   ['testing', /^testing\//],
+  ['pages', /^pages\//],
   ['sandbox', /^sandbox\//],
   ['review desk and journal command', /^operators\//],
 ];
