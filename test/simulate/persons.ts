@@ -21,8 +21,8 @@ export async function review(world: Context, process: Process, by: string, think
     if (thinks > 0) await sleep(world.random.between(0, thinks));
     const seen = { ...item, reference: entry.reference, requestIds: entry.requestIds };
     const resolution = choose(world, seen);
-    const resolutionsSeen = entry.resolutions.length;
-    if (resolution) await decide(world, process, seen, resolution, { by, resolutionsSeen });
+    const { revision } = entry;
+    if (resolution) await decide(world, process, seen, resolution, { by, revision });
   }
   if (world.swarm.happens('person: decides again', 0.3)) await decideAgain(world, process, by);
   if (world.swarm.happens('person: adds a transaction', 0.2)) await addTransaction(world, process, by);
@@ -81,7 +81,7 @@ type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'>;
 
 interface Person {
   readonly by: string;
-  readonly resolutionsSeen?: number;
+  readonly revision?: string;
 }
 
 async function decide(

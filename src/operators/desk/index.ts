@@ -31,9 +31,9 @@ export type ReviewDesk = (request: Request) => Promise<Response>;
  *   payments,
  *   journal,
  *   orderPayments,
- *   authorize: async (request) => (await findSession(request.headers.get('cookie')))?.email ?? null,
+ *   authorize: async ({ headers }) => (await findSession(headers.get('cookie')))?.email ?? null,
  * });
- * app.all('/admin/payments', (c) => desk(c.req.raw)); // Hono
+ * const response = await desk(new Request('https://shop.example/admin/payments'));
  * ```
  */
 export function createReviewDesk(options: ReviewDeskOptions): ReviewDesk {

@@ -429,7 +429,7 @@ export const journalFaults = [
     'resolve_changed_swallowed',
     'a decision that was not recorded is reported as made',
     'journal/resolve.ts',
-    "if (resolved.is === 'changed') throw changedError(valid, found.record?.payments[number - 1]);",
+    "if (resolved.is === 'changed') throw changedError(resolving, found.record);",
     '',
   ),
   fault(
