@@ -97,6 +97,7 @@ export interface Names extends Exported {
     client.VerifyOptions &
     client.WaitOptions &
     journal.JournalOptions &
+    Partial<review.ReviewDeskOptions> &
     Partial<followUps.FollowUpsOptions>;
   orderOption: Partial<orderPayments.OrderPaymentsOptions>;
   /** For an example that is a value. */
