@@ -22,7 +22,7 @@ export const journalFaults = [
     'break_11_outcome_not_tried_again',
     'an outcome that the journal does not take is lost',
     'journal/attempt.ts',
-    'if (elapsedSince(startedAt) >= RECORD_FOR || !isTemporary(error)) throw error;',
+    'if (performance.now() - startedAt >= RECORD_FOR || !isTemporary(error)) throw error;',
     'if (tries >= 0 || !isTemporary(error)) throw error;',
   ),
   fault(

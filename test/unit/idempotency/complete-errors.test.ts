@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
@@ -89,7 +89,10 @@ test.each([1, 3, 5])('records an outcome after %i failed writes, without an even
   expect([...journalled(), ...errors]).toEqual([]);
 });
 
-test('records an outcome once the journal is back, although the caller went on', async () => {
+test.each([
+  ['', 0],
+  [', and the clock was set an hour ahead', 3_600_000],
+])('records an outcome once the journal is back, although the caller went on%s', async (_what, jump) => {
   fakeClocks();
   const service = await startService();
   const shared = sharedStore(LEASE);
@@ -101,7 +104,9 @@ test('records an outcome once the journal is back, although the caller went on',
   const call = charged(service.client({ journal, ...options }));
   await until(() => service.requests.length === 1);
   await turns();
-  await pass(9 * 60_000, 5_000);
+  await pass(60_000, 5_000);
+  vi.setSystemTime(Date.now() + jump);
+  await pass(8 * 60_000, 5_000);
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
   expect(journalled()).toMatchObject([{ result: 'not_recorded', reference: 'TXN-8f2c61d0' }]);
   expect(errors).toHaveLength(1);
