@@ -107,5 +107,6 @@ export async function readForm(request: Request): Promise<URLSearchParams | Resp
     if (size > MAX_FORM_BYTES) return refuse('too large');
     text += decoder.decode(chunk, { stream: true });
   }
-  return new URLSearchParams(text + decoder.decode());
+  text += decoder.decode();
+  return text === '' ? refuse('form') : new URLSearchParams(text);
 }

@@ -84,7 +84,7 @@ describe('a form', () => {
 
   test.each([
     ['JSON', 400, { body: JSON.stringify(FORM), headers: { 'content-type': 'application/json' } }],
-    ['no fields', 422, { body: new URLSearchParams() }],
+    ['no fields', 400, { body: new URLSearchParams() }],
     ['too many bytes', 413, { body: new URLSearchParams({ ...FORM, reason: 'x'.repeat(40_000) }) }],
   ])('of %s is refused', async (_what, status, init) => {
     const { own, desk, loseResponse } = openDesk();
