@@ -135,14 +135,13 @@ async function hasNamed(
   return (await service.check(reference, payment)).is === 'answered';
 }
 
-const isDecided = (payment: Payment, decision: PlainDecision) => {
+function isDecided(payment: Payment, decision: PlainDecision): boolean {
   const { charge, accepted } = payment;
-  return decision === 'accepted'
-    ? accepted === true
-    : decision === 'closed'
-      ? charge.is === 'closed' && !isPaidAfterClosing(payment)
-      : charge.is === 'none' && charge.why === 'not_charged';
-};
+  if (decision === 'accepted') return accepted === true;
+  // What was paid after it had been closed is listed again, and has to be closed by a person who knows that.
+  if (decision === 'closed') return charge.is === 'closed' && !isPaidAfterClosing(payment);
+  return charge.is === 'none' && charge.why === 'not_charged';
+}
 
 /** @throws {JournalError} if there is no such payment, or a process is charging it. */
 function findResolvable({ records, named, record }: Resolving, number: number): Payment {

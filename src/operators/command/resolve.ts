@@ -1,13 +1,13 @@
 import { isSameAmount } from '../../api/money.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import type { Resolution } from '../../journal/resolution.ts';
+import { quoteForShell, toJsonLine } from '../text.ts';
 import { explainAttention } from '../words.ts';
 import { type Arguments, takeKey, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, describeCommand, limitTime } from './errors.ts';
 import type { Screen } from './screen.ts';
 import { describeNotCharged, formatFacts, type NamedEntries, readEntries } from './show.ts';
-import { quoteForShell, toJsonLine } from './text.ts';
 
 /** How long a resolution can take, in milliseconds: it reads and writes the journal, and asks the service with retries. */
 const RESOLVE_TIMEOUT = 3 * 60_000;

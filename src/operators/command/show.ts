@@ -1,11 +1,12 @@
 import wrapAnsi from 'wrap-ansi';
 import type { AttentionItem, Journal, JournalEntry } from '../../journal/journal.ts';
+import { readPayments } from '../read-payments.ts';
+import { formatAge, formatTime, quoteForShell, toJsonLine } from '../text.ts';
 import { ADVICE, explainAttention, OFFERS, STATES } from '../words.ts';
 import { type Arguments, takeKey } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, describeCommand, limitJournal } from './errors.ts';
 import type { Output, Screen } from './screen.ts';
-import { formatAge, formatTime, quoteForShell, toJsonLine } from './text.ts';
 
 /** Prose is as wide as this, also in a wider terminal. */
 const WIDTH = 80;
@@ -46,12 +47,7 @@ export async function readEntries(journal: Journal, name: string): Promise<Named
   const entry = await limitJournal(() => journal.read(name));
   if (entry) return { entries: [entry], isOrder: false };
   const order = name.startsWith('order ') ? name : `order ${name}`;
-  const entries: JournalEntry[] = [];
-  for (;;) {
-    const payment = await limitJournal(() => journal.read(`${order}/${entries.length + 1}`));
-    if (!payment) break;
-    entries.push(payment);
-  }
+  const entries = await readPayments((key) => limitJournal(() => journal.read(key)), order);
   if (entries.length > 0) return { entries, isOrder: true };
   throw new CommandError(
     `The journal has no record of the key or order "${name}".`,

@@ -206,6 +206,34 @@ describe('4: a frozen process learns of a charge late', () => {
     expect(shop.paid).toHaveLength(1);
   });
 
+  test('leaves it to the order that has it already', async () => {
+    const thaw = Promise.withResolvers<Response>();
+    let posts = 0;
+    const shop = openOrderShop({
+      async intercept({ method }, handle) {
+        if (method !== 'POST') return undefined;
+        if (++posts === 1) return await thaw.promise;
+        const response = await handle();
+        // The service takes the first charge for a repetition of this one.
+        thaw.resolve(response.clone());
+        return response;
+      },
+    });
+    const [frozen, web] = [shop.start(), shop.start()];
+    const first = frozen.charge('17', momo);
+    await passUntilPosted(shop, 1);
+    vi.setSystemTime(Date.now() + 20 * SECOND);
+    await finish(web.payments.resolve('17/1', 'not_charged', note));
+    const reference = getReference(await finish(web.charge('18', momo)));
+    const shared = { state: 'in_review', reason: 'shared_reference', payment: { reference } };
+    expect(await finish(first)).toMatchObject(shared);
+    shop.service.approve(reference);
+    await pass(20 * SECOND);
+    await finish(web.sweep());
+    expect(shop.paid).toMatchObject([{ order: '18', payment: { reference } }]);
+    expect(await finish(web.read('17'))).toMatchObject(shared);
+  });
+
   test('asks a person about it if the attempt was closed', async () => {
     const { shop, web, status, known, learned } = await freeze('closed');
     const review = { state: 'in_review', reason: 'unresolved', payment: { reference: learned } };
