@@ -10,6 +10,7 @@ import {
   holdsReference,
   isNone,
   isPaidAfterClosing,
+  isSamePrice,
   isSending,
   isUnresolved,
   ownsReference,
@@ -204,8 +205,10 @@ async function checkOwn(
 }
 
 /** The service can meanwhile say `success` of what the person saw, but not of another amount. */
-const hasSameAmount = (one: Payment, other: Payment | undefined) =>
-  JSON.stringify(seenOf(one)?.other) === JSON.stringify(other && seenOf(other)?.other);
+function hasSameAmount(before: Payment, after: Payment | undefined): boolean {
+  const [one, other] = [seenOf(before)?.other, after && seenOf(after)?.other];
+  return one && other ? isSamePrice(one, other) : one === other;
+}
 
 /** A step of a person, by the rules. */
 type Rule = (before: LedgerRecord | null, reviewer: Reviewer) => Resolved;

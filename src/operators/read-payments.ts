@@ -1,19 +1,19 @@
 import type { JournalEntry } from '../journal/journal.ts';
+import { namePayment, type RecordName } from '../journal/names.ts';
 
-/** Reads the entries of all payments of an order or a key, oldest first: `order 17`, `key order-17/1`. */
+/** Returns the name by which one payment is read and resolved, whatever else has its key: `order 17/1`, `key order-17`. */
+export const namePaymentOf = (name: RecordName, number: number) =>
+  `${name.kind} ${namePayment(name, number)}`;
+
+/** Reads the entries of all payments of an order or a key, oldest first. */
 export async function readPayments(
   read: (name: string) => Promise<JournalEntry | null>,
-  name: string,
+  name: RecordName,
 ): Promise<JournalEntry[]> {
   const entries: JournalEntry[] = [];
   for (;;) {
-    const number = entries.length + 1;
-    const entry = await read(namePayment(name, number));
+    const entry = await read(namePaymentOf(name, entries.length + 1));
     if (!entry) return entries;
     entries.push(entry);
   }
 }
-
-/** Returns the name of a payment. The first one of a key has the name of the key. */
-export const namePayment = (name: string, number: number) =>
-  number === 1 && name.startsWith('key ') ? name : `${name}/${number}`;

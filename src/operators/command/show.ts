@@ -46,7 +46,7 @@ export interface NamedEntries {
 export async function readEntries(journal: Journal, name: string): Promise<NamedEntries> {
   const entry = await limitJournal(() => journal.read(name));
   if (entry) return { entries: [entry], isOrder: false };
-  const order = name.startsWith('order ') ? name : `order ${name}`;
+  const order = { kind: 'order', id: name.replace(/^order /, '') } as const;
   const entries = await readPayments((key) => limitJournal(() => journal.read(key)), order);
   if (entries.length > 0) return { entries, isOrder: true };
   throw new CommandError(

@@ -6,7 +6,7 @@ import type { JournalEntry } from '../../journal/journal.ts';
 import type { Resolution } from '../../journal/resolution.ts';
 import type { Offer } from '../../ledger/resolve.ts';
 import { OFFERS } from '../words.ts';
-import { describeError, linkTo, type Sources } from './read.ts';
+import { describeError, type Sources } from './read.ts';
 
 /** What was refused, with what the person typed. */
 export interface Refused {
@@ -18,12 +18,12 @@ export interface Refused {
   readonly status: number;
 }
 
-/** Records a decision. `done` is the page that shows what came of it. */
+/** Records a decision, and returns the entry of its payment then. */
 export async function decide(
   sources: Sources,
   form: URLSearchParams,
   by: string,
-): Promise<{ readonly done: string } | Refused> {
+): Promise<{ readonly entry: JournalEntry } | Refused> {
   const get = (name: string) => form.get(name)?.trim() ?? '';
   const [name, offer, reason, reference] = [get('payment'), get('offer'), get('reason'), get('reference')];
   const refuse = (message: string, status = 422) => ({ name, offer, message, reason, reference, status });
@@ -36,8 +36,7 @@ export async function decide(
       return refuse(`The amount is ${shown.amount}: type it to confirm. Nothing was changed.`);
     const resolution = toResolution(offer, reference, get('checkout_url'));
     const revision = form.get('revision') ?? undefined;
-    const entry = await payments.resolve(name, resolution, { by, reason, revision });
-    return { done: linkToDone(entry, name) };
+    return { entry: await payments.resolve(name, resolution, { by, reason, revision }) };
   } catch (error) {
     return refuse(explain(error), error instanceof PaymentsError && error.retryable ? 503 : 409);
   }
@@ -51,14 +50,6 @@ const isConfirmed = ({ amount }: JournalEntry, typed: string) =>
 function toResolution(offer: Offer, reference: string, checkoutUrl: string): Resolution {
   if (offer !== 'reference') return offer;
   return { reference, ...(checkoutUrl !== '' && { checkout_url: checkoutUrl }) };
-}
-
-/** Links to the decision itself, which is in the record: an address alone makes no page say that something was decided. */
-function linkToDone({ key, order, resolutions }: JournalEntry, name: string): string {
-  const number =
-    order === undefined ? (/^key .*\/(\d+)$/su.exec(name)?.[1] ?? '1') : key.slice(order.length + 1);
-  const page = order === undefined ? linkTo('key', name.replace(/^key /, '')) : linkTo('order', order);
-  return `${page}&done=${number}.${resolutions.length}#payment-${number}`;
 }
 
 /** Returns what an error says, and whether something was changed. */

@@ -7,7 +7,7 @@
 import { decide } from './decide.ts';
 import { admit, isOwnForm, readForm, refuse, respond, seeOther } from './http.ts';
 import { type ReviewDeskOptions, validateReviewDeskOptions } from './options.ts';
-import { findSubjects, listItems, readSubject } from './read.ts';
+import { findSubjects, linkTo, linkToDone, listItems, parseSubject, readSubject } from './read.ts';
 import { renderFound, renderList, renderSubject } from './render.ts';
 import { assets } from './style.ts';
 
@@ -55,26 +55,30 @@ export function createReviewDesk(options: ReviewDeskOptions): ReviewDesk {
     if (asset) return respond(asset.text, { type: asset.type });
     const text = query.get('find')?.trim();
     if (text) return await find(text);
-    const subject = await readSubject(sources, query);
-    if (subject) return respond(renderSubject(subject), { status: subject.status });
+    const page = parseSubject(query);
+    if (page) {
+      const subject = await readSubject(sources, page, query.get('done') ?? undefined);
+      return respond(renderSubject(subject), { status: subject.status });
+    }
     const list = await listItems(sources, query);
     return respond(renderList(list), { status: list.problem === undefined ? 200 : 503 });
   }
 
   async function find(text: string): Promise<Response> {
     const found = await findSubjects(sources, text);
-    const [only, ...others] = found.links;
-    if (only && others.length === 0) return seeOther(only);
+    const [only, ...others] = found.names;
+    if (only && others.length === 0) return seeOther(linkTo(only));
     return respond(renderFound(text, found), { status: only ? 200 : 404 });
   }
 
   async function post(request: Request, query: URLSearchParams, by: string): Promise<Response> {
+    const page = parseSubject(query);
+    if (!page) return refuse('form');
     const form = await readForm(request);
     if (form instanceof Response) return form;
     const decided = await decide(sources, form, by);
-    if ('done' in decided) return seeOther(decided.done);
-    const subject = await readSubject(sources, query);
-    if (!subject) return refuse('form');
+    if ('entry' in decided) return seeOther(linkToDone(page, decided.entry));
+    const subject = await readSubject(sources, page);
     return respond(renderSubject({ ...subject, refused: decided }), { status: decided.status });
   }
 }

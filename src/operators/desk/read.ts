@@ -2,8 +2,9 @@
 
 import { PaymentsError } from '../../errors.ts';
 import type { AttentionItem, JournalEntry } from '../../journal/journal.ts';
+import { type RecordName, toStoreKey } from '../../journal/names.ts';
 import type { OrderStatus } from '../../orders/index.ts';
-import { namePayment, readPayments } from '../read-payments.ts';
+import { namePaymentOf, readPayments } from '../read-payments.ts';
 import type { ReviewDeskOptions } from './options.ts';
 
 /** Where the desk reads, and where it records what is decided. */
@@ -43,32 +44,51 @@ export function describeError(error: unknown): string {
 
 /** Where a search leads. */
 export interface FoundSubjects {
-  /** The queries of the pages that fit. */
-  readonly links: readonly string[];
+  readonly names: readonly RecordName[];
   readonly problem: string | undefined;
 }
 
 /** Finds an order or a key by the words of a person: `17`, `17/1`, `order-17/1`, `TXN-…`. */
 export async function findSubjects({ journal }: Sources, text: string): Promise<FoundSubjects> {
-  const links = new Set<string>();
+  const found = new Map<string, RecordName>();
+  const add = (name: RecordName) => found.set(toStoreKey(name), name);
+  let problem: string | undefined;
   try {
     if (/^txn-/i.test(text)) {
-      for await (const { order, key } of journal.list({ reference: text, limit: 20 }))
-        links.add(order === undefined ? linkTo('key', key) : linkTo('order', order));
-      return { links: [...links], problem: undefined };
+      for await (const entry of journal.list({ reference: text, limit: 20 })) add(nameSubject(entry));
+    } else {
+      const [, order] = /^(.+)\/\d{1,6}$/su.exec(text) ?? [];
+      const names = [text, ...(order === undefined ? [] : [order])].map(
+        (id) => ({ kind: 'order', id }) as const,
+      );
+      for (const name of [...names, { kind: 'key', id: text } as const])
+        if (await journal.read(namePaymentOf(name, 1))) add(name);
     }
-    const [, order] = /^(.+)\/\d{1,6}$/su.exec(text) ?? [];
-    for (const id of order === undefined ? [text] : [text, order])
-      if (await journal.read(`order ${id}/1`)) links.add(linkTo('order', id));
-    if (await journal.read(`key ${text}`)) links.add(linkTo('key', text));
-    return { links: [...links], problem: undefined };
   } catch (error) {
-    return { links: [...links], problem: describeError(error) };
+    problem = describeError(error);
   }
+  return { names: [...found.values()], problem };
 }
 
+/** Returns what the page of a payment is about: its order, or its key. */
+export const nameSubject = ({ order, key }: Pick<JournalEntry, 'order' | 'key'>): RecordName =>
+  order === undefined ? { kind: 'key', id: key } : { kind: 'order', id: order };
+
 /** Returns the query of the page of an order or a key. */
-export const linkTo = (kind: 'order' | 'key', id: string) => `?${new URLSearchParams({ [kind]: id })}`;
+export const linkTo = ({ kind, id }: RecordName) => `?${new URLSearchParams({ [kind]: id })}`;
+
+/** Returns what the page of a query is about; `undefined` if it is none of an order or a key. */
+export function parseSubject(query: URLSearchParams): RecordName | undefined {
+  const [order, key] = [query.get('order'), query.get('key')];
+  if (order) return { kind: 'order', id: order };
+  return key ? { kind: 'key', id: key } : undefined;
+}
+
+/** Links to a decision, which the page reads from the record: an address alone makes no page say that something was decided. */
+export function linkToDone(page: RecordName, { key, resolutions }: JournalEntry): string {
+  const number = key === page.id ? '1' : key.slice(page.id.length + 1);
+  return `${linkTo(page)}&done=${number}.${resolutions.length}#payment-${number}`;
+}
 
 /** A payment, by the name that it is resolved by. */
 export interface ShownPayment {
@@ -84,9 +104,7 @@ export type Asked =
   | { readonly problem: string };
 
 /** An order or a key, with all its payments. */
-export interface Subject {
-  readonly kind: 'order' | 'key';
-  readonly id: string;
+export interface Subject extends RecordName {
   readonly payments: readonly ShownPayment[];
   /** Of an order, if the shop has given its order payments. */
   readonly order: OrderStatus | undefined;
@@ -96,17 +114,14 @@ export interface Subject {
   readonly status: number;
 }
 
-/** Reads the order or key that a query names; `undefined` if it names none. */
-export async function readSubject(sources: Sources, query: URLSearchParams): Promise<Subject | undefined> {
-  const order = query.get('order');
-  const id = order ?? query.get('key');
-  if (!id) return undefined;
-  const kind = order ? 'order' : 'key';
-  const subject = { kind, id, done: query.get('done') ?? undefined } as const;
+/** Reads an order or a key. */
+export async function readSubject(sources: Sources, page: RecordName, done?: string): Promise<Subject> {
+  const { kind, id } = page;
+  const subject = { kind, id, done };
   try {
-    const entries = await readPayments((name) => sources.journal.read(name), `${kind} ${id}`);
+    const entries = await readPayments((name) => sources.journal.read(name), page);
     const payments = entries.map(async (entry, index) => ({
-      name: namePayment(`${kind} ${id}`, index + 1),
+      name: namePaymentOf(page, index + 1),
       number: index + 1,
       entry,
       asked: await askService(sources, entry),

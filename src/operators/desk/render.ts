@@ -1,13 +1,14 @@
 /** The pages of the desk. They differ in the query alone, so every link is relative. */
 
 import { html } from 'hono/html';
+import type { RecordName } from '../../journal/names.ts';
 import { type Html, renderDocument } from '../../pages/markup.ts';
 import { escapeUnprintable, formatAge } from '../text.ts';
 import { REASONS } from '../words.ts';
 import type { Refused } from './decide.ts';
 import { renderHistory } from './history.ts';
 import { renderPayment, renderTransactionForm, startUpper } from './payment.ts';
-import { type FoundSubjects, type List, linkTo, type Subject } from './read.ts';
+import { type FoundSubjects, type List, linkTo, nameSubject, type Subject } from './read.ts';
 
 function renderPage(title: string, body: Html, text = ''): Html {
   const header = html`<a class="brand" href="?">Payments in review</a>
@@ -28,11 +29,11 @@ function renderPage(title: string, body: Html, text = ''): Html {
 
 /** Renders what needs a person, oldest first. */
 export function renderList({ items, more, problem }: List): Html {
-  const rows = items.map(({ key, order, reason, since, amount, currency, reference }) => {
-    const [link, name] =
-      order === undefined ? [linkTo('key', key), `Key ${key}`] : [linkTo('order', order), `Order ${order}`];
-    return html`<li><a href="${link}">
-<b class="who">${escapeUnprintable(name)}</b>
+  const rows = items.map((item) => {
+    const { reason, since, amount, currency, reference } = item;
+    const name = nameSubject(item);
+    return html`<li><a href="${linkTo(name)}">
+<b class="who">${entitle(name)}</b>
 <b class="amount">${currency} ${amount}</b>
 <span class="why">${startUpper(REASONS[reason])}</span>
 <span class="when">${formatAge(since)}</span>
@@ -54,27 +55,24 @@ ${more === undefined ? '' : html`<p class="actions"><a class="action" href="?lim
 }
 
 /** Renders what a search found, if it is not one alone. */
-export function renderFound(text: string, { links, problem }: FoundSubjects): Html {
+export function renderFound(text: string, { names, problem }: FoundSubjects): Html {
   const shown = escapeUnprintable(text);
-  const body = html`<h1>${links.length > 0 ? `What fits “${shown}”` : `Nothing fits “${shown}”`}</h1>
+  const body = html`<h1>${names.length > 0 ? `What fits “${shown}”` : `Nothing fits “${shown}”`}</h1>
 ${renderProblem(problem)}
 ${
-  links.length > 0
-    ? html`<ul class="rows items">${links.map((link) => html`<li><a href="${link}"><b class="who">${nameOf(link)}</b></a></li>`)}</ul>`
+  names.length > 0
+    ? html`<ul class="rows items">${names.map((name) => html`<li><a href="${linkTo(name)}"><b class="who">${entitle(name)}</b></a></li>`)}</ul>`
     : html`<p class="card">The journal has no order, key or transaction of this name. A name is exact, also upper and lower case.</p>`
 }`;
   return renderPage(shown, body, text);
 }
 
-function nameOf(link: string): string {
-  const [[kind = '', id = ''] = []] = new URLSearchParams(link.slice(1));
-  return `${startUpper(kind)} ${escapeUnprintable(id)}`;
-}
+const entitle = ({ kind, id }: RecordName) => `${startUpper(kind)} ${escapeUnprintable(id)}`;
 
 /** Renders an order or a key: what is known of it, and what can be decided. `refused`: a decision that was just refused. */
 export function renderSubject(subject: Subject & { readonly refused?: Refused }): Html {
   const { kind, id, payments, problem, refused } = subject;
-  const name = `${startUpper(kind)} ${escapeUnprintable(id)}`;
+  const name = entitle(subject);
   const needed = payments.filter(({ entry }) => entry.attention !== undefined);
   const body = html`<p class="back"><a href="?">What needs a person</a></p>
 <div class="title"><h1>${name}</h1> ${renderState(subject)}</div>

@@ -7,15 +7,17 @@ import { KOFI, openDesk } from './open-desk.ts';
 describe('what needs a person', () => {
   test('is listed oldest first, in pages', async () => {
     const { own, open, loseResponse } = openDesk();
-    for (let order = 1; order <= 51; order++) await loseResponse(`o${order}`);
+    // Those of one millisecond are in the order of their names.
+    const orders = Array.from({ length: 51 }, (_, index) => `o${100 + index}`);
+    for (const order of orders) await loseResponse(order);
     const { html } = await open('?');
     const listed = [...html.matchAll(/\?order=(o\d+)"/g)].map(([, id]) => id);
-    expect(listed).toEqual(Array.from({ length: 50 }, (_, index) => `o${index + 1}`));
+    expect(listed).toEqual(orders.slice(0, 50));
     expect(html).toContain('the oldest 50');
     expect(html).toContain('href="?limit=100"');
-    expect((await open('?limit=100')).html).toContain('?order=o51"');
-    await own.journal.resolve('o1/1', 'closed', { by: KOFI, reason: 'paid back' });
-    expect((await open('?limit=100')).html).not.toContain('?order=o1"');
+    expect((await open('?limit=100')).html).toContain('?order=o150"');
+    await own.journal.resolve('o100/1', 'closed', { by: KOFI, reason: 'paid back' });
+    expect((await open('?limit=100')).html).not.toContain('?order=o100"');
   });
 
   test('is said to be unknown if the journal fails', async () => {
@@ -91,7 +93,7 @@ describe('an order', () => {
     shop.service.fault('chargeMobileMoney', { kind: 'wrongAmount', amount: '12.00' });
     await own.charge('17', momo);
     const { html } = await open('?order=17');
-    expect(html).toMatch(/The service says now: <b>\w+<\/b>, <b>GHS 12.00<\/b>|<b>GHS 25.50<\/b>/);
+    expect(html).toContain('The service says now: <b>pending</b>, <b>GHS 25.50</b>.');
     shop.service.fault('verify', { kind: 'status', status: 500 });
     expect((await open('?order=17')).html).toContain('The service could not be asked just now.');
   });
