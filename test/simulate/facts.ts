@@ -29,6 +29,8 @@ export interface PaidFacts {
 }
 
 export class Facts {
+  /** A claim of a process that died holds until its lease is over by the clock of the database. */
+  isDatabaseClockSet = false;
   readonly presses = new Map<string, Press>();
   /** The payment that each order was delivered for. */
   readonly delivered = new Map<string, PaidFacts>();

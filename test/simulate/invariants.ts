@@ -67,7 +67,7 @@ export const invariants: Invariants = {
       if (press?.startAnother || facts.misjudged.has(charge.order)) return undefined;
       const other = findUndecided(known, charge).find(
         (earlier) =>
-          !(press && isBegunBeside(known, earlier, press)) &&
+          !(press && (isBegunBeside(known, earlier, press) || isMisreported(known, earlier, press))) &&
           !wasEndedSince(earlier, (press?.startedAt ?? 0) - SECOND),
       );
       return other && `${charge.reference} beside ${other.reference}`;
@@ -92,7 +92,9 @@ export const invariants: Invariants = {
       // What the service said to a check less than a second before a press counts for it.
       const other = findUndecided(known, charge).find(
         (earlier) =>
-          wasPaid(earlier, press.startedAt - 2 * SECOND) && !known.service.misreported.has(earlier.reference),
+          wasPaid(earlier, press.startedAt - 2 * SECOND) &&
+          !isMisreported(known, earlier, press) &&
+          !isUnheard(known, earlier, press),
       );
       return other && `${charge.reference} beside ${other.reference}, which was paid`;
     },
@@ -249,6 +251,17 @@ function isBegunBeside({ service, facts }: Known, charge: Charge, { startedAt }:
     startAnother &&
     service.posts.some(({ reference, sentAt }) => reference === charge.reference && sentAt >= startedAt)
   );
+}
+
+/** The checks of a press can know no more than the service said to them. */
+const isMisreported = ({ service }: Known, { reference }: Charge, { startedAt }: Press) =>
+  (service.misreported.get(reference) ?? Number.NEGATIVE_INFINITY) >= startedAt - SECOND;
+
+/** Its own call has not returned, so the shop might know nothing of its transaction yet. */
+function isUnheard({ facts }: Known, charge: Charge, { startedAt }: Press): boolean {
+  const { endedAt = Number.POSITIVE_INFINITY } = facts.presses.get(charge.press) ?? {};
+  const isHeld = facts.isDatabaseClockSet || startedAt - charge.acceptedAt < MINUTE;
+  return endedAt >= startedAt && isHeld;
 }
 
 const isAccounted = (facts: Facts, { reference }: Charge) =>

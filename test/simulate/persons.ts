@@ -110,8 +110,9 @@ async function decide(
     // What the journal did not answer might have been recorded.
     if (!(error instanceof JournalError) || error.retryable) return;
     undo();
-    if (reason !== 'unresolved' || !/belongs to|a charge exists/.test(error.message)) return;
-    // It is another order's: nothing of this one is left to find.
+    if (reason !== 'unresolved' || !/belongs to|is the transaction of|a charge exists/.test(error.message))
+      return;
+    // It is another payment's: nothing of this one is left to find.
     const found = isWord ? reference : resolution.reference;
     const isOthers = { ...item, reason: 'shared_reference', reference: found } as const;
     await decide(world, process, isOthers, 'closed', { by: person.by });

@@ -81,8 +81,8 @@ export class SimulatedService {
   readonly posts: Post[] = [];
   /** The presses that a process has begun to connect for: it cannot know for all of them whether anything left. */
   readonly begun = new Set<string>();
-  /** The transactions of which a check was told something old or unknown. */
-  readonly misreported = new Set<string>();
+  /** When a check was last told something old or unknown of a transaction, or nothing. */
+  readonly misreported = new Map<string, number>();
   readonly #clock: VirtualClock;
   readonly #random: Random;
   readonly #swarm: Swarm;
@@ -299,12 +299,13 @@ export class SimulatedService {
     const age = charge && this.#clock.now - charge.acceptedAt;
     const isUnknown =
       age === undefined || (age < 30_000 && swarm.happens('service: not found at first', 0.5));
+    if (charge && isUnknown) this.misreported.set(charge.reference, this.#clock.now);
     if (!charge || isUnknown) return { status: 404, body: { status: false, message: 'not found' } };
     const { reference, amount, currency, history } = charge;
     const isOld = history.length > 1 && swarm.happens('service: old status', 0.1);
     const known = isOld ? (history.at(-2)?.status ?? 'pending') : statusOf(charge);
     const status = swarm.happens('service: unknown status', 0.03) ? 'queued' : known;
-    if (status !== statusOf(charge)) this.misreported.add(reference);
+    if (status !== statusOf(charge)) this.misreported.set(reference, this.#clock.now);
     const paid_at = status === 'success' ? '2026-11-01T10:15:00+00:00' : null;
     const data = { reference, status, amount, currency, customer_email: 'ama@example.com', paid_at };
     return { status: 200, body: { status: true, data } };

@@ -133,6 +133,7 @@ export class World extends Context {
       this.say(`${host.name}: its clock is set to ${host.ahead} ms ahead`);
     } else if (swarm.happens('database: clock is set', probability / 2)) {
       this.database.host.ahead = random.between(-60, 60) * MINUTE;
+      this.facts.isDatabaseClockSet = true;
       this.say(`database: its clock is set to ${this.database.host.ahead} ms ahead`);
     } else if (swarm.happens('process: closes', probability / 2)) {
       this.clock.after(random.between(0, 5_000), () => this.#start());
