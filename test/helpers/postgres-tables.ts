@@ -4,6 +4,7 @@ import { createPostgresStore } from '../../src/journal/postgres-store.ts';
 import { postgresSchema } from '../../src/journal/postgres-table.ts';
 import type { JournalStore, RecordChange, RecordIndex, RecordWrite } from '../../src/journal/store.ts';
 import { closePool } from './close-pool.ts';
+import { asWhole, type ClockedStore, type WholeStore } from './store-suite.ts';
 import type { Database } from './use-database.ts';
 
 /** A strict isolation level for all transactions of a connection. */
@@ -11,13 +12,6 @@ export const STRICT = { options: '-c default_transaction_isolation=repeatable\\ 
 
 /** Rejects instead of waiting for a lock. */
 export const IMPATIENT = { options: '-c lock_timeout=1s' };
-
-export const REFUSED = {
-  name: 'JournalError',
-  outcome: 'not_sent',
-  retryable: true,
-  message: expect.stringContaining('inside a transaction'),
-};
 
 export function openPool({ url }: Database, options: PoolConfig = {}): Pool {
   const pool = new Pool({ connectionString: url, ...options });
@@ -39,9 +33,7 @@ let tables = 0;
 /** A table of one test. */
 export interface PostgresTable {
   readonly name: string;
-  readonly store: JournalStore;
-  /** Opens a store on a connection of its own whose clock is ahead of the true time by `ahead` milliseconds. */
-  openAhead(ahead: number): Promise<JournalStore>;
+  readonly store: WholeStore;
   /** Runs a statement of the test's own. */
   run(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
@@ -52,20 +44,30 @@ export async function createTable(server: Database): Promise<PostgresTable> {
   await pool.query(postgresSchema(name));
   return {
     name,
-    store: createPostgresStore(pool, name),
-    async openAhead(ahead) {
-      const client = await openClient(server);
-      const shift = (text: string) =>
-        text.replaceAll(/(?:clock|statement)_timestamp\(\)/g, `($& + interval '${ahead} milliseconds')`);
-      const shifted = {
-        query: (text: string, values?: unknown[]) => client.query(shift(text), values),
-        getTransactionStatus: () => client.getTransactionStatus(),
-      };
-      return createPostgresStore(shifted, name);
-    },
+    store: asWhole(createPostgresStore(pool, name)),
     run: async (text, values) => (await pool.query(text, values)).rows,
   };
 }
+
+/** Opens a store on a clock of its own, through what `toClient` makes of a query and its connection. */
+export async function openClocked(
+  server: Database,
+  toClient: (query: Query, client: Client) => Parameters<typeof createPostgresStore>[0],
+): Promise<ClockedStore> {
+  const { name } = await createTable(server);
+  const client = await openClient(server);
+  let time = '$&';
+  const query: Query = (text, values) =>
+    client.query(text.replaceAll(/(?:clock|statement)_timestamp\(\)/g, time), values);
+  return {
+    store: asWhole(createPostgresStore(toClient(query, client), name)),
+    setNow(milliseconds) {
+      time = `to_timestamp(${milliseconds / 1000})`;
+    },
+  };
+}
+
+type Query = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>;
 
 export const CREATED_AT = 1_700_000_000_000;
 

@@ -1,0 +1,162 @@
+/** What every store promises, on each of the databases that the root has. The others are in test/e2e/databases. */
+
+import { DatabaseSync } from 'node:sqlite';
+import { Redis } from 'ioredis';
+import { Client, Pool, type PoolConfig } from 'pg';
+import { afterAll, beforeAll, describe, onTestFinished, test, vi } from 'vitest';
+import { memoryStore } from '../../../src/journal/memory.ts';
+import { fromQuery, type PostgresHandle, postgresSchema } from '../../../src/journal/postgres.ts';
+import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
+import { journalConformance, type OpenStore } from '../../../src/testing/index.ts';
+import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
+import { createTable, openClient, openClocked, openPool } from '../../helpers/postgres-tables.ts';
+import { connectNodeRedis, createRedisStorage, openRedisStore } from '../../helpers/redis-storage.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
+import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
+import { openHandleStore, openStore, sqliteKinds } from '../../helpers/sqlite-stores.ts';
+import {
+  asWhole,
+  type ClockedStore,
+  type ConnectedStore,
+  describeTimes,
+  describeTransactions,
+  testMissing,
+  type WholeStore,
+} from '../../helpers/store-suite.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
+
+const postgres = useDatabase();
+let redis: DatabaseServer;
+let folder: ReturnType<typeof createTempFolder>;
+beforeAll(async () => {
+  folder = createTempFolder();
+  if (hasRedis) redis = await startRedis();
+});
+afterAll(async () => {
+  folder.remove();
+  await redis?.stop();
+});
+
+const openDatabase = () => {
+  const database = new DatabaseSync(':memory:');
+  onTestFinished(() => database.close());
+  return database;
+};
+
+/** Opens a store with connections of its own, which are closed with it. */
+const openPostgres = (
+  options: PoolConfig,
+  connect = (own: Pool): Pool | PostgresHandle => own,
+): OpenStore => {
+  return async (table) => {
+    const pool = new Pool({ connectionString: postgres.url, ...options });
+    await pool.query(postgresSchema(table));
+    return { store: createPostgresStore(connect(pool), table), close: () => pool.end() };
+  };
+};
+const toHandle = (pool: Pool) => fromQuery(async (text, values) => (await pool.query(text, values)).rows);
+const missingTable = 'Run journal.migrate(), or the text of postgresSchema()';
+
+interface Kind {
+  readonly conforms: OpenStore;
+  openClocked(): ClockedStore | Promise<ClockedStore>;
+  openMissing(): WholeStore;
+  /** What its errors name while it is missing, if a write does not make it. */
+  readonly how?: string;
+}
+
+const [[, openClockedFile], [, openClockedHandle]] = sqliteKinds;
+
+const kinds: Record<string, Kind> = {
+  'a file of SQLite': {
+    conforms: (storage) => {
+      const database = new DatabaseSync(`${folder.path}/${storage}.db`);
+      return { store: openStore(database), close: () => database.close() };
+    },
+    openClocked: () => openClockedFile(openDatabase()),
+    openMissing: () => openStore(openDatabase()),
+  },
+  'SQLite by a handle': {
+    conforms: (storage) => {
+      const database = new DatabaseSync(`${folder.path}/${storage}.db`);
+      return { store: openHandleStore(createSqliteHandle(database)), close: () => database.close() };
+    },
+    openClocked: () => openClockedHandle(openDatabase()),
+    openMissing: () => openHandleStore(createSqliteHandle(openDatabase())),
+  },
+  'PostgreSQL by a Pool': {
+    conforms: openPostgres({}),
+    openClocked: () =>
+      openClocked(postgres, (query, client) => ({
+        query,
+        getTransactionStatus: () => client.getTransactionStatus(),
+      })),
+    openMissing: () => asWhole(createPostgresStore(openPool(postgres), 'never_made')),
+    how: missingTable,
+  },
+  'PostgreSQL by a handle': {
+    conforms: openPostgres({}, toHandle),
+    openClocked: () => openClocked(postgres, (query) => fromQuery(query)),
+    openMissing: () => asWhole(createPostgresStore(toHandle(openPool(postgres)), 'never_made')),
+    how: missingTable,
+  },
+  ...(hasRedis && {
+    Redis: {
+      conforms: (prefix) => {
+        const client = new Redis(redis.port, '127.0.0.1');
+        return { store: openRedisStore(client, prefix), close: () => client.quit() };
+      },
+      openClocked: () => createRedisStorage(redis),
+      openMissing: () => createRedisStorage(redis).store,
+    },
+  }),
+};
+
+describe.each(Object.entries(kinds))('%s', (_name, { conforms, openClocked, openMissing, how }) => {
+  // They wait for the clocks of the databases.
+  test.concurrent.each(journalConformance(conforms))('$name', ({ run }) => run());
+  describeTimes(openClocked);
+  testMissing(openMissing, how);
+});
+
+describe('memory', () => {
+  const open = () => ({
+    store: asWhole(memoryStore()),
+    setNow(now: number) {
+      vi.useFakeTimers({ toFake: ['Date'], now });
+      onTestFinished(() => void vi.useRealTimers());
+    },
+  });
+  describeTimes(open, false);
+});
+
+const strict = (level: string) => openPostgres({ options: `-c default_transaction_isolation=${level}` });
+const others: Record<string, OpenStore> = {
+  'PostgreSQL by Clients': async (table) => {
+    const client = new Client({ connectionString: postgres.url });
+    await client.connect();
+    await client.query(postgresSchema(table));
+    return { store: createPostgresStore(client, table), close: () => client.end() };
+  },
+  'PostgreSQL under repeatable read': strict('repeatable\\ read'),
+  'PostgreSQL under serializable': strict('serializable'),
+  ...(hasRedis && {
+    'Redis by redis': async (prefix) => openRedisStore(await connectNodeRedis(redis, 3), prefix),
+  }),
+};
+if (isExhaustive)
+  describe.each(Object.entries(others))('%s', (_name, open) => {
+    test.each(journalConformance(open))('$name', ({ run }) => run());
+  });
+
+const openPostgresClient = async (isHandle: boolean): Promise<ConnectedStore> => {
+  const { name, store: witness } = await createTable(postgres);
+  const client = await openClient(postgres);
+  const query = (text: string, values: unknown[] = []) => client.query(text, values);
+  const store = asWhole(createPostgresStore(isHandle ? fromQuery(query) : client, name));
+  return { store, witness, run: query };
+};
+
+describeTransactions('a Client of pg', () => openPostgresClient(false));
+describeTransactions('a handle of PostgreSQL', () => openPostgresClient(true));
