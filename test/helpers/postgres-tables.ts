@@ -2,7 +2,6 @@ import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg';
 import { expect, onTestFinished, vi } from 'vitest';
 import { createPostgresStore } from '../../src/journal/postgres-store.ts';
 import { postgresSchema } from '../../src/journal/postgres-table.ts';
-import type { JournalStore, RecordChange, RecordIndex, RecordWrite } from '../../src/journal/store.ts';
 import { closePool } from './close-pool.ts';
 import { asWhole, type ClockedStore, type WholeStore } from './store-suite.ts';
 import type { Database } from './use-database.ts';
@@ -68,43 +67,6 @@ export async function openClocked(
 }
 
 type Query = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>;
-
-export const CREATED_AT = 1_700_000_000_000;
-
-export function createIndex(fields: Partial<RecordIndex> = {}): RecordIndex {
-  return { kind: 'key', createdAt: CREATED_AT, attentionAt: null, dueAt: null, ...fields };
-}
-
-/** Returns the first write of a record, or another one with `fields`. */
-export function createChange(fields: Partial<RecordChange> = {}): RecordChange {
-  const version = crypto.randomUUID();
-  return { expected: null, version, text: '{}', mustCommit: true, index: createIndex(), ...fields };
-}
-
-export const createWrite = (key: string, fields: Partial<RecordChange> = {}): RecordWrite => ({
-  key,
-  change: createChange(fields),
-});
-
-/** Writes a record and returns its version. */
-export async function writeNew(store: JournalStore, key: string, fields: Partial<RecordChange> = {}) {
-  const change = createChange(fields);
-  expect(await store.write(key, change)).toBe(true);
-  return change.version;
-}
-
-/** Returns the version of a record, or `null`. */
-export async function readVersion(store: JournalStore, key: string): Promise<string | null> {
-  const { record } = await store.read(key);
-  return record?.version ?? null;
-}
-
-/** Returns an optional method of the store. */
-export function requireMethod<Name extends keyof JournalStore>(store: JournalStore, name: Name) {
-  const method = store[name];
-  if (!method) throw new Error(`The store has no ${name}.`);
-  return method;
-}
 
 /** Waits until one connection of the database waits for a lock, and returns its process. */
 export function waitForLock(client: Client | Pool): Promise<number> {

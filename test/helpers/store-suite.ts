@@ -148,21 +148,22 @@ export function describeTimes(open: () => ClockedStore | Promise<ClockedStore>, 
     expect(await claimPlaces()).toEqual([['key 1', NOW + LATEST]]);
   });
 
-  test.runIf(isDatabase)('keeps times in whole milliseconds, from 1970 on', async () => {
-    const { store, add, claim } = await start();
-    await add('key 1', { createdAt: 1.4, attentionAt: -1, dueAt: 17.6 });
-    for (const [by, at] of [
-      ['createdAt', 1],
-      ['attentionAt', 0],
-    ] as const)
-      expect(toPlaces(await store.list({ by, after: null, limit: 1 }))).toEqual([['key 1', at]]);
-    await add('key 2', { dueAt: Number.MAX_VALUE });
-    expect(toPlaces((await claim(10, 1_000.5)).records)).toEqual([
-      ['key 1', 18],
-      ['key 2', 8.64e15],
-    ]);
-    expect(await store.countDue({ kind: 'key' })).toEqual({ due: 0, nextIn: 1_001 });
-  });
+  if (isDatabase)
+    test('keeps times in whole milliseconds, from 1970 on', async () => {
+      const { store, add, claim } = await start();
+      await add('key 1', { createdAt: 1.4, attentionAt: -1, dueAt: 17.6 });
+      for (const [by, at] of [
+        ['createdAt', 1],
+        ['attentionAt', 0],
+      ] as const)
+        expect(toPlaces(await store.list({ by, after: null, limit: 1 }))).toEqual([['key 1', at]]);
+      await add('key 2', { dueAt: Number.MAX_VALUE });
+      expect(toPlaces((await claim(10, 1_000.5)).records)).toEqual([
+        ['key 1', 18],
+        ['key 2', 8.64e15],
+      ]);
+      expect(await store.countDue({ kind: 'key' })).toEqual({ due: 0, nextIn: 1_001 });
+    });
 
   test('finds a key of 600 characters, of four bytes each', async () => {
     const { store, add, claimPlaces } = await start();

@@ -11,15 +11,14 @@ import {
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import type { ListedRecord } from '../../../src/journal/store.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
+import { catchError } from '../../helpers/service.ts';
 import {
   CREATED_AT,
   createChange,
-  createIndex,
   readVersion,
   requireMethod,
   writeNew,
-} from '../../helpers/postgres-tables.ts';
-import { catchError } from '../../helpers/service.ts';
+} from '../../helpers/store-writes.ts';
 import type { RunningDatabase } from './database.ts';
 
 type Handle = PostgresHandle | PostgresPool | PostgresClient;
@@ -105,7 +104,7 @@ export function describeDriver(
       const store = createPostgresStore(handle, 'odd_texts');
       const keys = ['null', '7', '{"a":1}', '2026-11-22T10:00:00Z', 'true', "O'Brien \\ $1 ?", 'ключ 🔑'];
       const text = `{"message":  ${JSON.stringify('a\0b \ud83d \\u0000 \\ud83d \\')}, "amount": 25.50}`;
-      const index = createIndex({ attentionAt: 1, dueAt: 2 });
+      const index = { attentionAt: 1, dueAt: 2 };
       const expected: ListedRecord[] = [];
       for (const key of keys.toSorted(compareBytes)) {
         const version = `${key} of ${key}`;

@@ -11,18 +11,16 @@ import {
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import { closePool } from '../../helpers/close-pool.ts';
 import { startPostgres } from '../../helpers/databases.ts';
+import { openClient, openPool } from '../../helpers/postgres-tables.ts';
+import { catchError } from '../../helpers/service.ts';
+import { asWhole, REFUSED } from '../../helpers/store-suite.ts';
 import {
   createChange,
-  createIndex,
   createWrite,
-  openClient,
-  openPool,
   readVersion,
   requireMethod,
   writeNew,
-} from '../../helpers/postgres-tables.ts';
-import { catchError } from '../../helpers/service.ts';
-import { asWhole, REFUSED } from '../../helpers/store-suite.ts';
+} from '../../helpers/store-writes.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 
 const TABLE = 'payments_journal';
@@ -318,7 +316,7 @@ test.each<[string, (rows: Row[]) => unknown]>([
   ['renamed columns', (rows) => rows.map(rename((name) => `the_${name}`))],
 ])('rejects each step if its query returns %s', async (_what, change) => {
   const key = newKey();
-  const expected = await writeNew(openOn(pool), key, { index: createIndex({ dueAt: 0 }) });
+  const expected = await writeNew(openOn(pool), key, { index: { dueAt: 0 } });
   const store = openChanged(change);
   for (const step of [
     () => store.write(newKey(), createChange()),
@@ -337,7 +335,7 @@ test('reads columns whose names a driver writes with a capital letter', async ()
   const store = openChanged((rows) =>
     rows.map(rename((name) => `${name[0]?.toUpperCase()}${name.slice(1)}`)),
   );
-  const index = createIndex({ createdAt: 17, attentionAt: 18, dueAt: 19 });
+  const index = { createdAt: 17, attentionAt: 18, dueAt: 19 };
   const version = await writeNew(store, 'order 1', { index });
   const listed = { key: 'order 1', version, text: '{}' };
   expect(await readVersion(store, 'order 1')).toBe(version);

@@ -4,21 +4,23 @@ import { fromQuery, postgresJournal, postgresSchema } from '../../../src/journal
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import { startCuttingProxy } from '../../helpers/cutting-proxy.ts';
 import {
-  createChange,
-  createIndex,
   createTable,
-  createWrite,
   IMPATIENT,
   openClient,
   openPool,
-  readVersion,
-  requireMethod,
   STRICT,
   waitForLock,
-  writeNew,
 } from '../../helpers/postgres-tables.ts';
 import { catchError } from '../../helpers/service.ts';
 import { asWhole, type WholeStore } from '../../helpers/store-suite.ts';
+import {
+  createChange,
+  createWrite,
+  nameKeys,
+  readVersion,
+  requireMethod,
+  writeNew,
+} from '../../helpers/store-writes.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 
 const TABLE = 'payments_journal';
@@ -234,7 +236,6 @@ describe('a connection that breaks', () => {
 });
 
 describe('beside other transactions', () => {
-  const nameKeys = (count: number) => Array.from({ length: count }, (_, index) => `order ${index}`);
   const writeAll = (store: WholeStore, keys: readonly string[], versions?: readonly string[]) =>
     requireMethod(
       store,
@@ -301,7 +302,7 @@ describe('beside other transactions', () => {
       expect(refusals).toBe(3);
       return result;
     };
-    const version = await writeNew(store, 'order 1', { index: createIndex({ dueAt: 0 }) });
+    const version = await writeNew(store, 'order 1', { index: { dueAt: 0 } });
     const { records } = await repeat(() => store.claimDue({ kind: 'key', limit: 1, lease: 60_000 }));
     expect(records).toMatchObject([{ key: 'order 1', version }]);
     const change = createChange({ expected: version });
@@ -312,7 +313,7 @@ describe('beside other transactions', () => {
   test('waits for no record that is locked, when it claims or writes a group', async () => {
     const { store, name } = await openImpatient();
     const keys = nameKeys(4);
-    const index = createIndex({ dueAt: 0 });
+    const index = { dueAt: 0 };
     for (const key of keys) await writeNew(store, key, { version: 'first', index });
     const other = await lockRecord(name, 'order 2');
     const claim = async () => (await store.claimDue({ kind: 'key', limit: 10, lease: 60_000 })).records;
@@ -333,7 +334,7 @@ describe('beside other transactions', () => {
       const open = () => asWhole(createPostgresStore(openPool(server, { options }), name));
       /** As a journal does: what was not tried together is written alone. */
       const writeEach = async (store: WholeStore) => {
-        const writes = keys.map((key) => createWrite(key, { index: createIndex({ dueAt: 0 }) }));
+        const writes = keys.map((key) => createWrite(key, { index: { dueAt: 0 } }));
         const results = await requireMethod(store, 'writeAll')(writes);
         return Promise.all(
           writes.map(({ key, change }, index) => results[index] ?? store.write(key, change)),

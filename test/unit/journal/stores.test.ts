@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
-import { Client, Pool, type PoolConfig } from 'pg';
+import { Client, Pool } from 'pg';
 import { afterAll, beforeAll, describe, onTestFinished, test, vi } from 'vitest';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { fromQuery, type PostgresHandle, postgresSchema } from '../../../src/journal/postgres.ts';
@@ -28,13 +28,18 @@ import { useDatabase } from '../../helpers/use-database.ts';
 
 const postgres = useDatabase();
 let redis: DatabaseServer;
+let pool: Pool;
+const memory = new DatabaseSync(':memory:');
 let folder: ReturnType<typeof createTempFolder>;
 beforeAll(async () => {
   folder = createTempFolder();
+  pool = new Pool({ connectionString: postgres.url });
   if (hasRedis) redis = await startRedis();
 });
 afterAll(async () => {
   folder.remove();
+  memory.close();
+  await pool.end();
   await redis?.stop();
 });
 
@@ -44,18 +49,11 @@ const openDatabase = () => {
   return database;
 };
 
-/** Opens a store with connections of its own, which are closed with it. */
-const openPostgres = (
-  options: PoolConfig,
-  connect = (own: Pool): Pool | PostgresHandle => own,
-): OpenStore => {
-  return async (table) => {
-    const pool = new Pool({ connectionString: postgres.url, ...options });
-    await pool.query(postgresSchema(table));
-    return { store: createPostgresStore(connect(pool), table), close: () => pool.end() };
-  };
-};
 const toHandle = (pool: Pool) => fromQuery(async (text, values) => (await pool.query(text, values)).rows);
+const openTable = async (client: Pool | Client | PostgresHandle, table: string) => {
+  await pool.query(postgresSchema(table));
+  return createPostgresStore(client, table);
+};
 const missingTable = 'Run journal.migrate(), or the text of postgresSchema()';
 
 interface Kind {
@@ -78,15 +76,12 @@ const kinds: Record<string, Kind> = {
     openMissing: () => openStore(openDatabase()),
   },
   'SQLite by a handle': {
-    conforms: (storage) => {
-      const database = new DatabaseSync(`${folder.path}/${storage}.db`);
-      return { store: openHandleStore(createSqliteHandle(database)), close: () => database.close() };
-    },
+    conforms: (table) => openHandleStore(createSqliteHandle(memory), table),
     openClocked: () => openClockedHandle(openDatabase()),
     openMissing: () => openHandleStore(createSqliteHandle(openDatabase())),
   },
   'PostgreSQL by a Pool': {
-    conforms: openPostgres({}),
+    conforms: (table) => openTable(pool, table),
     openClocked: () =>
       openClocked(postgres, (query, client) => ({
         query,
@@ -96,7 +91,7 @@ const kinds: Record<string, Kind> = {
     how: missingTable,
   },
   'PostgreSQL by a handle': {
-    conforms: openPostgres({}, toHandle),
+    conforms: (table) => openTable(toHandle(pool), table),
     openClocked: () => openClocked(postgres, (query) => fromQuery(query)),
     openMissing: () => asWhole(createPostgresStore(toHandle(openPool(postgres)), 'never_made')),
     how: missingTable,
@@ -131,13 +126,18 @@ describe('memory', () => {
   describeTimes(open, false);
 });
 
-const strict = (level: string) => openPostgres({ options: `-c default_transaction_isolation=${level}` });
+const strict =
+  (level: string): OpenStore =>
+  async (table) => {
+    const options = `-c default_transaction_isolation=${level}`;
+    const own = new Pool({ connectionString: postgres.url, options });
+    return { store: await openTable(own, table), close: () => own.end() };
+  };
 const others: Record<string, OpenStore> = {
   'PostgreSQL by Clients': async (table) => {
     const client = new Client({ connectionString: postgres.url });
     await client.connect();
-    await client.query(postgresSchema(table));
-    return { store: createPostgresStore(client, table), close: () => client.end() };
+    return { store: await openTable(client, table), close: () => client.end() };
   },
   'PostgreSQL under repeatable read': strict('repeatable\\ read'),
   'PostgreSQL under serializable': strict('serializable'),
