@@ -25,7 +25,7 @@ describeDriver(
       close: () => db.close(),
     };
   },
-  { setsIsolation: false },
+  { conforms: false, setsIsolation: false },
 );
 
 test('refuses to write after BEGIN on PGlite itself', async () => {

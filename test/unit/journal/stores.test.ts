@@ -26,7 +26,8 @@ import {
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 
-const postgres = useDatabase();
+/** It sorts text as a language does, not by its bytes. */
+const postgres = useDatabase("TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'");
 let redis: DatabaseServer;
 let pool: Pool;
 const memory = new DatabaseSync(':memory:');
