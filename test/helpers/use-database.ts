@@ -15,7 +15,7 @@ export type Database = Pick<DatabaseServer, 'url'>;
  * Creates a database on the PostgreSQL that the files of a run share, with these options of CREATE DATABASE. What it says
  * about the whole server, such as who waits for a lock, is about the other files too.
  */
-async function createDatabase(options: string): Promise<Database> {
+export async function createDatabase(options = ''): Promise<Database> {
   const response = await fetch(inject('newDatabase'), { method: 'POST', body: options });
   const url = await response.text();
   if (!response.ok) throw new Error(`There is no database: ${url}`);

@@ -86,7 +86,7 @@ describe('migrate', () => {
     await writeNew(table.store, 'order 1');
     const other = await lockRecord(table.name, 'order 1');
     await other.query(`UPDATE ${table.name} SET version = version`);
-    await table.run(postgresSchema(table.name));
+    await openPool(server, IMPATIENT).query(postgresSchema(table.name));
     expect((await other.query('SELECT 1 AS still_open')).rows).toHaveLength(1);
   });
 

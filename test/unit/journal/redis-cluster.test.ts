@@ -42,6 +42,17 @@ const clients: [name: string, connect: () => Promise<{ client: RedisClient; clos
   ],
 ];
 
+test('sends a cluster of redis each script with its first name, and to a primary', async () => {
+  const sendCommand = vi.fn(async () => [1, '1']);
+  const command = toCommand({ sendCommand, getRandomNode: () => {} });
+  await command('EVALSHA', 'digest', '2', 'key 17', 'index');
+  await command('CONFIG', 'GET', 'appendonly');
+  expect(sendCommand.mock.calls).toEqual([
+    ['key 17', false, ['EVALSHA', 'digest', '2', 'key 17', 'index']],
+    [undefined, false, ['CONFIG', 'GET', 'appendonly']],
+  ]);
+});
+
 describe.skipIf(!hasRedis).each(clients)('a store in a Redis Cluster through %s', (name, connect) => {
   const cases = journalConformance(async (storage) => {
     const { client, close } = await connect();

@@ -46,6 +46,11 @@ describe.skipIf(!hasRedis)('the settings of Redis', () => {
       ]);
   });
 
+  test('are read from a map too, which a client can return', async () => {
+    const warnings = await readRedisWarnings(async (...[, , setting = '']) => new Map([[setting, 'no']]));
+    expect(warnings).toMatchObject([{ setting: 'appendonly', value: 'no' }]);
+  });
+
   test.each([{}, { 'maxmemory-policy': 'volatile-lru' }])('are sufficient: %j', async (more) => {
     await set(more);
     expect(await read()).toEqual([]);
