@@ -20,6 +20,7 @@ import {
   confirmReference,
   getSight,
   listFitting,
+  listOffers,
   nameReference,
   type PlainDecision,
   type Resolved,
@@ -28,6 +29,7 @@ import {
   takeBack,
 } from '../ledger/resolve.ts';
 import { redactButUuids, redactReference } from '../redact.ts';
+import { parseJson } from '../untrusted.ts';
 import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';
@@ -78,7 +80,7 @@ export async function resolveKey(
     ? decidePayment(resolving, valid.resolution)
     : nameTransaction(resolving, valid.resolution));
   const { record } = await records.read(named.name);
-  if (!record) throw changedError(valid);
+  if (!record) throw changedError(resolving, record);
   return { entry: toEntry(named.name, record, number, records.now), isNew };
 }
 
@@ -128,14 +130,13 @@ async function hasNamed(
   return (await service.check(reference, payment)).is === 'answered';
 }
 
-const isDecided = (payment: Payment, decision: PlainDecision) => {
+function isDecided(payment: Payment, decision: PlainDecision): boolean {
   const { charge, accepted } = payment;
-  return decision === 'accepted'
-    ? accepted === true
-    : decision === 'closed'
-      ? charge.is === 'closed' && !isPaidAfterClosing(payment)
-      : charge.is === 'none' && charge.why === 'not_charged';
-};
+  if (decision === 'accepted') return accepted === true;
+  // What was paid after it had been closed is listed again, and has to be closed by a person who knows that.
+  if (decision === 'closed') return charge.is === 'closed' && !isPaidAfterClosing(payment);
+  return charge.is === 'none' && charge.why === 'not_charged';
+}
 
 /** @throws {JournalError} if there is no such payment, or a process is charging it. */
 function findResolvable({ records, record }: Resolving, number: number): Payment {
@@ -152,18 +153,15 @@ function findResolvable({ records, record }: Resolving, number: number): Payment
 }
 
 /** @throws {JournalError} if the payment is not as the person saw it when they decided. */
-function assertSeen({ records, named, record, valid }: Resolving): void {
-  const { number = 0 } = named;
-  const sight = getSight(record, number, records.now);
-  if (valid.revision !== undefined && valid.revision !== sight)
-    throw changedError(valid, record.payments[number - 1]);
+function assertSeen(resolving: Resolving): void {
+  const { records, named, record, valid } = resolving;
+  const sight = getSight(record, named.number ?? 0, records.now);
+  if (valid.revision !== undefined && valid.revision !== sight) throw changedError(resolving, record);
 }
 
 /** What the service says now of the transaction is recorded first, so that the decision is about that. */
-async function checkOwn(
-  { records, named, record, valid, service }: Resolving,
-  payment: Payment,
-): Promise<LedgerRecord> {
+async function checkOwn(resolving: Resolving, payment: Payment): Promise<LedgerRecord> {
+  const { records, named, record, service } = resolving;
   const { number = 0 } = named;
   const reference = referenceOf(payment);
   if (!service || reference === undefined || !ownsReference(payment, reference)) return record;
@@ -180,7 +178,7 @@ async function checkOwn(
     { mustCommit: false },
   );
   const checked = found.record?.payments[number - 1];
-  if (isChanged || !hasSameAmount(payment, checked)) throw changedError(valid, checked);
+  if (isChanged || !hasSameAmount(payment, checked)) throw changedError(resolving, found.record);
   return found.record ?? record;
 }
 
@@ -249,7 +247,7 @@ async function write(
   rule: Rule,
   decision: string,
 ): Promise<Written> {
-  const { records, named, valid } = resolving;
+  const { records, named } = resolving;
   const { number = 0 } = named;
   const reviewer = createReviewer(resolving, seen);
   const { found, resolved } = await records.change(
@@ -260,7 +258,7 @@ async function write(
     },
     { mustCommit: false },
   );
-  if (resolved.is === 'changed') throw changedError(valid, found.record?.payments[number - 1]);
+  if (resolved.is === 'changed') throw changedError(resolving, found.record);
   if (resolved.is === 'unfit') throw unfitError(found.record, number, decision, records.now);
   return { reviewer, found };
 }
@@ -316,13 +314,29 @@ async function writeReference(resolving: Resolving, reference: string): Promise<
   return await write(resolving, ready, rule, '{ reference }');
 }
 
-/** The person decided on what was recorded before. */
-function changedError({ by: own }: ValidResolution, payment?: Payment): JournalError {
-  const { by = own } = payment?.resolutions.at(-1) ?? {};
-  const who = by === own ? 'by a check, a press or another person' : `by ${by.slice(0, 60)}`;
+/** The person decided about what was recorded before. */
+function changedError({ records, named, record: read, valid }: Resolving, record: LedgerRecord | null) {
+  const { number = 0 } = named;
+  const seen = valid.revision ?? getSight(read, number, records.now);
+  const who = record ? describeChange(seen, record, number, records.now) : 'by a deletion';
   return new JournalError(
     `This payment was changed meanwhile ${who}. Nothing was changed. Read its entry again.`,
   );
+}
+
+/** Returns who or what changed a payment since a person saw it. */
+function describeChange(seen: string, record: LedgerRecord, number: number, now: number): string {
+  const [before = {}, after = {}] = [seen, getSight(record, number, now)].map(
+    (sight): Record<string, unknown> => ({ ...Object(parseJson(sight)) }),
+  );
+  const isOther = (field: string) => JSON.stringify(before[field]) !== JSON.stringify(after[field]);
+  const { by } = record.payments[number - 1]?.resolutions.at(-1) ?? {};
+  if (by !== undefined && isOther('resolutions')) return `by ${by.slice(0, 60)}`;
+  if (isOther('attempt')) return 'by a press, which began it again';
+  if (isOther('price')) return 'by a press at another price';
+  if (isOther('status') || isOther('other')) return 'by a check';
+  if (isOther('winner')) return 'by another payment that pays the order';
+  return 'by a check, a press or another person';
 }
 
 function unfitError(
@@ -333,7 +347,7 @@ function unfitError(
 ): JournalError {
   if (record?.winner === number)
     return new JournalError('This payment pays its order: that stands. Nothing was changed.');
-  const fitting: string[] = record ? listFitting(record, number, now) : [];
+  const fitting: string[] = record ? listOffers(record, number, now) : [];
   if (fitting.includes(decision))
     return new JournalError(
       'The service has the transaction that was named for this payment: a charge exists. Nothing was changed. Resolve it with ' +

@@ -220,7 +220,10 @@ export function confirm(
         ? refuse(rest, reference, isElsewhere)
         : recordMade(before, payment, made);
   const record = putPayment(before, before.payments.indexOf(payment) + 1, confirmed);
-  return recordWinner(keepNamed(record, referenceOf(payment), now));
+  const { charge } = payment;
+  // What is shared is not dropped: another payment has it.
+  const isShared = charge.is === 'unknown' && charge.why === 'shared_reference';
+  return recordWinner(isShared ? record : keepNamed(record, referenceOf(payment), now));
 }
 
 /** The reference is another payment's. A person's reference goes again, and what a response named stays named. */

@@ -32,6 +32,7 @@ const entryNames = [
   'node',
   'orders',
   'phone',
+  'review',
   'sandbox',
   'schedule',
   'testing',

@@ -7,6 +7,7 @@ import * as journalPostgres from '../../../src/journal/postgres.ts';
 import * as journalRedis from '../../../src/journal/redis.ts';
 import * as journalSqlite from '../../../src/journal/sqlite.ts';
 import * as node from '../../../src/node/index.ts';
+import * as review from '../../../src/operators/desk/index.ts';
 import * as orders from '../../../src/orders/index.ts';
 import * as phone from '../../../src/phone.ts';
 import * as sandbox from '../../../src/sandbox/index.ts';
@@ -24,6 +25,7 @@ export const entries: Record<string, object> = {
   './journal/mysql': journalMysql,
   './journal/redis': journalRedis,
   './orders': orders,
+  './review': review,
   './follow-ups': followUps,
   './node': node,
   './phone': phone,

@@ -112,6 +112,38 @@ test('records an outcome once the journal is back, although the caller went on',
   expect(service.requests).toHaveLength(1);
 });
 
+test('does not try on to record an outcome on a record that cannot be read', async () => {
+  fakeClocks();
+  const shared = sharedStore(LEASE);
+  let reads = 0;
+  const store: JournalStore = {
+    ...shared.store,
+    read: (key) => {
+      reads += 1;
+      return shared.store.read(key);
+    },
+  };
+  const { service, arrived, respond } = await heldService();
+  const { journalled, errors, ...options } = listening();
+  let isEnded = false;
+  const call = charged(service.client({ journal: createJournal(store), ...options })).finally(() => {
+    isEnded = true;
+  });
+  await arrived;
+  // A newer version of the package has written it.
+  shared.records.set(`key ${KEY}`, { version: 'newer', text: '{"format":99}' });
+  respond();
+  await until(() => isEnded || reads > 5);
+  await turns();
+  expect(isEnded).toBe(true);
+  expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  const before = reads;
+  await pass(60_000);
+  expect(reads).toBe(before);
+  expect(journalled()).toMatchObject([{ result: 'not_recorded' }]);
+  expect(errors).toHaveLength(1);
+});
+
 test('recognises its own completion after its response was lost', async () => {
   fakeClocks();
   const service = await startService();
