@@ -8,6 +8,7 @@ import {
   NoJournalError,
   type RecordIndex,
 } from '../../src/journal/store.ts';
+import { type JournalCase, journalConformance, type OpenStore } from '../../src/testing/index.ts';
 import { catchError } from './service.ts';
 import { firstWrite } from './store-writes.ts';
 
@@ -18,6 +19,19 @@ export function asWhole(store: JournalStore): WholeStore {
   const { list, count, claimDue, countDue, delete: remove } = store;
   if (!list || !count || !claimDue || !countDue || !remove) throw new Error('The store lacks a method.');
   return { ...store, list, count, claimDue, countDue, delete: remove };
+}
+
+/** Tests that a store conforms. Its cases run at the same time, since they wait for the clock of the store. */
+export function testConformance(open: OpenStore, name = 'conforms'): void {
+  test(name, async () => expect(await findBroken(journalConformance(open))).toEqual([]));
+}
+
+/** Runs cases at the same time, and returns what those say that fail. */
+export async function findBroken(cases: readonly JournalCase[]): Promise<string[]> {
+  const results = await Promise.allSettled(cases.map(({ run }) => run()));
+  return results.flatMap((result, index) =>
+    result.status === 'rejected' ? [`${cases[index]?.name}: ${result.reason}`] : [],
+  );
 }
 
 /** A store on records of its own, and a clock that the test sets. */
@@ -43,6 +57,8 @@ export async function listKeys(store: WholeStore, by: ListQuery['by'], limit = 1
     const page = await store.list({ by, after, limit });
     keys.push(...page.map(({ key }) => key));
     after = page.at(-1) ?? null;
+    // One page over and over would never end.
+    expect(new Set(keys).size).toBe(keys.length);
     if (page.length < limit) return keys;
   }
 }

@@ -96,7 +96,7 @@ describe.skipIf(database.missing)('the table in MySQL', () => {
       SELECT CONCAT('order ', a.i, '-', b.i), 'v', '{}', 'order', ${CREATED_AT} + a.i, NULL
       FROM s AS a JOIN s AS b ON b.i <= 20`);
     for (const key of ['order a', 'order b', 'order c'])
-      await insertRecord(store, key, { index: { attentionAt: CREATED_AT } });
+      await writeNew(store, key, { index: { attentionAt: CREATED_AT } });
     await pool.query('FLUSH STATUS');
     expect(await listKeys(store, 'attentionAt')).toEqual(['order a', 'order b', 'order c']);
     const [rows] = await pool.query("SHOW SESSION STATUS LIKE 'Handler_read%'");

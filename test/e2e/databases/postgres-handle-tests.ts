@@ -9,8 +9,8 @@ import {
   postgresJournal,
 } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
 import { catchError } from '../../helpers/service.ts';
+import { testConformance } from '../../helpers/store-suite.ts';
 import { createChange, readVersion, requireMethod, writeNew } from '../../helpers/store-writes.ts';
 import type { RunningDatabase } from './database.ts';
 
@@ -75,14 +75,12 @@ export function describeDriver(
     });
     afterAll(() => running?.stop());
 
-    if (conforms) {
-      const cases = journalConformance(async (table) => {
+    if (conforms)
+      testConformance(async (table) => {
         const { handle, close } = await open(running.place);
         await postgresJournal(handle, { table }).migrate();
         return { store: createPostgresStore(handle, table), close };
       });
-      test.concurrent.each(cases)('conforms: $name', ({ run }) => run());
-    }
 
     test('names migrate if the table is missing', async () => {
       const { handle } = await openHere();

@@ -3,10 +3,10 @@ import { createCluster } from 'redis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisClient, toCommand } from '../../../src/journal/redis-client.ts';
 import { readRedisWarnings } from '../../../src/journal/redis-durability.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { openRedisStore } from '../../helpers/redis-storage.ts';
 import { catchError } from '../../helpers/service.ts';
+import { testConformance } from '../../helpers/store-suite.ts';
 import { change } from '../../helpers/store-writes.ts';
 
 let server: DatabaseServer;
@@ -54,11 +54,10 @@ test('sends a cluster of redis each script with its first name, and to a primary
 });
 
 describe.skipIf(!hasRedis).each(clients)('a store in a Redis Cluster through %s', (name, connect) => {
-  const cases = journalConformance(async (storage) => {
+  testConformance(async (storage) => {
     const { client, close } = await connect();
     return { store: openRedisStore(client, `{${name}}:${storage}:`), close };
   });
-  test.concurrent.each(cases)('conforms: $name', ({ run }) => run());
 
   test('reads its settings, and refuses a prefix without a hash tag', async () => {
     const { client, close } = await connect();

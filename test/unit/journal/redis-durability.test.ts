@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { toCommand } from '../../../src/journal/redis-client.ts';
 import { readRedisWarnings } from '../../../src/journal/redis-durability.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
+import { PATIENCE } from '../../helpers/patience.ts';
 import { connectNodeRedis, connectRedis, openRedisStore } from '../../helpers/redis-storage.ts';
 import { change } from '../../helpers/store-writes.ts';
 
@@ -21,7 +22,13 @@ describe.skipIf(!hasRedis)('the settings of Redis', () => {
   const set = async (settings: object) => {
     for (const [name, value] of Object.entries(settings)) await admin.config('SET', name, value);
   };
-  afterEach(() => set(sufficient));
+  afterEach(async () => {
+    await set(sufficient);
+    // Redis does not stop while it writes its first append-only file.
+    const isWritten = async () =>
+      expect(await admin.info('persistence')).toMatch(/aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0/);
+    await vi.waitFor(isWritten, { timeout: PATIENCE });
+  });
   const read = (client = connectRedis(server)) => readRedisWarnings(toCommand(client));
 
   test.each([

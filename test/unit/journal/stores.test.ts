@@ -3,11 +3,11 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import { Client, Pool } from 'pg';
-import { afterAll, beforeAll, describe, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, onTestFinished, vi } from 'vitest';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { fromQuery, type PostgresHandle, postgresSchema } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
-import { journalConformance, type OpenStore } from '../../../src/testing/index.ts';
+import type { OpenStore } from '../../../src/testing/index.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { createTable, openClient, openClocked, openPool } from '../../helpers/postgres-tables.ts';
 import { connectNodeRedis, createRedisStorage, openRedisStore } from '../../helpers/redis-storage.ts';
@@ -20,6 +20,7 @@ import {
   type ConnectedStore,
   describeTimes,
   describeTransactions,
+  testConformance,
   testMissing,
   type WholeStore,
 } from '../../helpers/store-suite.ts';
@@ -110,8 +111,7 @@ const kinds: Record<string, Kind> = {
 };
 
 describe.each(Object.entries(kinds))('%s', (_name, { conforms, openClocked, openMissing, how }) => {
-  // They wait for the clocks of the databases.
-  test.concurrent.each(journalConformance(conforms))('$name', ({ run }) => run());
+  testConformance(conforms);
   describeTimes(openClocked);
   testMissing(openMissing, how);
 });
@@ -147,9 +147,7 @@ const others: Record<string, OpenStore> = {
   }),
 };
 if (isExhaustive)
-  describe.each(Object.entries(others))('%s', (_name, open) => {
-    test.each(journalConformance(open))('$name', ({ run }) => run());
-  });
+  for (const [name, open] of Object.entries(others)) testConformance(open, `${name} conforms`);
 
 const openPostgresClient = async (isHandle: boolean): Promise<ConnectedStore> => {
   const { name, store: witness } = await createTable(postgres);
