@@ -66,7 +66,7 @@ export const toStoredTime = (milliseconds: number) =>
   Math.round(Math.min(Math.max(milliseconds, 0), MAX_TIME));
 
 /** How the message of a {@link NoJournalError} begins. */
-export const NO_JOURNAL = 'There is no journal in this database.';
+const NO_JOURNAL = 'There is no journal in this database.';
 
 /** What a store that makes no tables reads before they are there, and what any store lists and counts then. */
 export class NoJournalError extends JournalError {

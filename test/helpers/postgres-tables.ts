@@ -2,8 +2,8 @@ import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg';
 import { expect, onTestFinished, vi } from 'vitest';
 import { createPostgresStore } from '../../src/journal/postgres-store.ts';
 import { postgresSchema } from '../../src/journal/postgres-table.ts';
-import type { JournalStore, RecordChange, RecordIndex, RecordWrite } from '../../src/journal/store.ts';
 import { closePool } from './close-pool.ts';
+import { asWhole, type ClockedStore, type WholeStore } from './store-suite.ts';
 import type { Database } from './use-database.ts';
 
 /** A strict isolation level for all transactions of a connection. */
@@ -11,13 +11,6 @@ export const STRICT = { options: '-c default_transaction_isolation=repeatable\\ 
 
 /** Rejects instead of waiting for a lock. */
 export const IMPATIENT = { options: '-c lock_timeout=1s' };
-
-export const REFUSED = {
-  name: 'JournalError',
-  outcome: 'not_sent',
-  retryable: true,
-  message: expect.stringContaining('inside a transaction'),
-};
 
 export function openPool({ url }: Database, options: PoolConfig = {}): Pool {
   const pool = new Pool({ connectionString: url, ...options });
@@ -39,9 +32,7 @@ let tables = 0;
 /** A table of one test. */
 export interface PostgresTable {
   readonly name: string;
-  readonly store: JournalStore;
-  /** Opens a store on a connection of its own whose clock is ahead of the true time by `ahead` milliseconds. */
-  openAhead(ahead: number): Promise<JournalStore>;
+  readonly store: WholeStore;
   /** Runs a statement of the test's own. */
   run(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
@@ -52,57 +43,30 @@ export async function createTable(server: Database): Promise<PostgresTable> {
   await pool.query(postgresSchema(name));
   return {
     name,
-    store: createPostgresStore(pool, name),
-    async openAhead(ahead) {
-      const client = await openClient(server);
-      const shift = (text: string) =>
-        text.replaceAll(/(?:clock|statement)_timestamp\(\)/g, `($& + interval '${ahead} milliseconds')`);
-      const shifted = {
-        query: (text: string, values?: unknown[]) => client.query(shift(text), values),
-        getTransactionStatus: () => client.getTransactionStatus(),
-      };
-      return createPostgresStore(shifted, name);
-    },
+    store: asWhole(createPostgresStore(pool, name)),
     run: async (text, values) => (await pool.query(text, values)).rows,
   };
 }
 
-export const CREATED_AT = 1_700_000_000_000;
-
-export function createIndex(fields: Partial<RecordIndex> = {}): RecordIndex {
-  return { kind: 'key', createdAt: CREATED_AT, attentionAt: null, dueAt: null, ...fields };
+/** Opens a store on a clock of its own, through what `toClient` makes of a query and its connection. */
+export async function openClocked(
+  server: Database,
+  toClient: (query: Query, client: Client) => Parameters<typeof createPostgresStore>[0],
+): Promise<ClockedStore> {
+  const { name } = await createTable(server);
+  const client = await openClient(server);
+  let time = '$&';
+  const query: Query = (text, values) =>
+    client.query(text.replaceAll(/(?:clock|statement)_timestamp\(\)/g, time), values);
+  return {
+    store: asWhole(createPostgresStore(toClient(query, client), name)),
+    setNow(milliseconds) {
+      time = `to_timestamp(${milliseconds / 1000})`;
+    },
+  };
 }
 
-/** Returns the first write of a record, or another one with `fields`. */
-export function createChange(fields: Partial<RecordChange> = {}): RecordChange {
-  const version = crypto.randomUUID();
-  return { expected: null, version, text: '{}', mustCommit: true, index: createIndex(), ...fields };
-}
-
-export const createWrite = (key: string, fields: Partial<RecordChange> = {}): RecordWrite => ({
-  key,
-  change: createChange(fields),
-});
-
-/** Writes a record and returns its version. */
-export async function writeNew(store: JournalStore, key: string, fields: Partial<RecordChange> = {}) {
-  const change = createChange(fields);
-  expect(await store.write(key, change)).toBe(true);
-  return change.version;
-}
-
-/** Returns the version of a record, or `null`. */
-export async function readVersion(store: JournalStore, key: string): Promise<string | null> {
-  const { record } = await store.read(key);
-  return record?.version ?? null;
-}
-
-/** Returns an optional method of the store. */
-export function requireMethod<Name extends keyof JournalStore>(store: JournalStore, name: Name) {
-  const method = store[name];
-  if (!method) throw new Error(`The store has no ${name}.`);
-  return method;
-}
+type Query = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>;
 
 /** Waits until one connection of the database waits for a lock, and returns its process. */
 export function waitForLock(client: Client | Pool): Promise<number> {

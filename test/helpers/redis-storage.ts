@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { type RedisClient, toCommand } from '../../src/journal/redis-client.ts';
 import { createRedisStore } from '../../src/journal/redis-store.ts';
 import type { DatabaseServer } from './databases.ts';
+import { asWhole } from './store-suite.ts';
 
 /** Closed with the test. */
 export function connectRedis(server: DatabaseServer, options = ''): Redis {
@@ -25,25 +26,17 @@ export async function connectNodeRedis(server: DatabaseServer, RESP: 2 | 3): Pro
 
 /** As `redisJournal` does it. */
 export const openRedisStore = (client: RedisClient, prefix: string) =>
-  createRedisStore(toCommand(client), prefix);
+  asWhole(createRedisStore(toCommand(client), prefix));
 
 /** Creates a storage of the test's own, with handles on it, and a clock that the test sets. */
 export function createRedisStorage(server: DatabaseServer) {
   const prefix = `${crypto.randomUUID()}:`;
   const admin = connectRedis(server);
-  let ahead = 0;
+  let time = "redis.call('TIME')";
   const call = async (command: string, script: string | number, ...args: (string | number)[]) => {
     // Redis does not have the script with this clock.
     if (command === 'EVALSHA') throw new Error('NOSCRIPT');
-    const time = `local function time()
-        local now = redis.call('TIME')
-        return {now[1] + ${ahead / 1000}, now[2]}
-      end `;
-    return await admin.call(
-      command,
-      time + String(script).replaceAll("redis.call('TIME')", 'time()'),
-      ...args,
-    );
+    return await admin.call(command, String(script).replaceAll("redis.call('TIME')", time), ...args);
   };
   return {
     prefix,
@@ -51,9 +44,8 @@ export function createRedisStorage(server: DatabaseServer) {
     store: openRedisStore({ call }, prefix),
     name: (key: string) => prefix + key,
     index: () => admin.zrange(`${prefix}\tindex`, '0', '-1'),
-    /** How far the clock of Redis is ahead of the true time, in milliseconds. */
-    setAhead(milliseconds: number) {
-      ahead = milliseconds;
+    setNow(milliseconds: number) {
+      time = `{${Math.floor(milliseconds / 1000)}, ${(milliseconds % 1000) * 1000}}`;
     },
   };
 }

@@ -3,12 +3,12 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished, vi } from 'vitest';
-import type { RecordChange, RecordIndex } from '../../src/journal/index.ts';
 import type { SqliteDatabase, SqliteHandle } from '../../src/journal/sqlite.ts';
 import { createConnectionRunner } from '../../src/journal/sqlite-connection.ts';
 import { createHandleRunner } from '../../src/journal/sqlite-handle.ts';
 import { createSqliteStore } from '../../src/journal/sqlite-store.ts';
 import { createSqliteHandle } from './sqlite-handle.ts';
+import type { ClockedStore } from './store-suite.ts';
 import { createTempFolder } from './temp-folder.ts';
 
 export const TABLE = 'payments_journal';
@@ -34,18 +34,16 @@ export function useSqliteFile() {
   };
 }
 
-/** A store on a clock that the test sets. */
-interface ClockedStore {
-  readonly store: ReturnType<typeof openStore>;
-  /** Sets the clock of the store, in milliseconds since 1970. */
-  setNow(milliseconds: number): void;
-}
+type SqliteKind = readonly [
+  kind: string,
+  open: (
+    database: DatabaseSync,
+    watch?: (sql: string) => void,
+  ) => ClockedStore & { readonly store: ReturnType<typeof openStore> },
+];
 
 /** The ways to reach a database. `watch` gets each statement that is run. */
-export const sqliteKinds: [
-  kind: string,
-  open: (database: DatabaseSync, watch?: (sql: string) => void) => ClockedStore,
-][] = [
+export const sqliteKinds: readonly [SqliteKind, SqliteKind] = [
   [
     'SQLite by a connection',
     (database, watch = () => {}) => {
@@ -84,15 +82,4 @@ export const sqliteKinds: [
   ],
 ];
 
-/** The first write of a record. */
-export const firstWrite = (
-  index: Partial<RecordIndex> | null = {},
-  change: Partial<RecordChange> = {},
-): RecordChange => ({
-  expected: null,
-  version: 'v1',
-  text: '{}',
-  mustCommit: true,
-  index: index && { kind: 'key', createdAt: 1, attentionAt: null, dueAt: null, ...index },
-  ...change,
-});
+export { firstWrite } from './store-writes.ts';

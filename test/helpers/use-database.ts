@@ -22,11 +22,11 @@ export async function createDatabase(options = ''): Promise<Database> {
   return { url };
 }
 
-/** Creates a database for all tests of a file. */
-export function useDatabase(): Database {
+/** Creates a database for all tests of a file, with these options of CREATE DATABASE. */
+export function useDatabase(options = ''): Database {
   let created: Database | undefined;
   beforeAll(async () => {
-    created = await createDatabase();
+    created = await createDatabase(options);
   });
   return {
     get url() {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { dynamodbStore } from '../../../examples/journals/dynamodb.ts';
 import { journalTable } from '../../../examples/journals/dynamodb-table.ts';
 import { OutcomeUnknownError } from '../../../src/index.ts';
-import { createJournal, type ListedRecord, MAX_DUE_IN } from '../../../src/journal/index.ts';
+import { createJournal, type ListedRecord } from '../../../src/journal/index.ts';
 import { catchError } from '../../helpers/service.ts';
 import { startListening } from '../../helpers/start-listening.ts';
 import { change, changeWith, claimKeys, listAttention } from '../../helpers/store-writes.ts';
@@ -64,15 +64,6 @@ describe('the store on DynamoDB', () => {
     }
     expect(await store.count?.()).toEqual({ records: keys.length, attention: keys.length });
     expect(await store.countDue?.({ kind: 'key' })).toEqual({ due: keys.length, nextIn: null });
-  });
-
-  test('claims what is due too late, because a clock was wrong', async () => {
-    const store = dynamodbStore(connect(), await createTable());
-    const { now } = await store.read('order-17');
-    await store.write('order-17', changeWith({ dueAt: now + MAX_DUE_IN + 60_000 }));
-    expect(await store.countDue?.({ kind: 'key' })).toEqual({ due: 1, nextIn: null });
-    expect((await store.claimDue?.(claimKeys))?.records).toMatchObject([{ key: 'order-17' }]);
-    expect((await store.claimDue?.(claimKeys))?.records).toEqual([]);
   });
 
   test('lists nothing more if the clock was set back since the last page', async () => {

@@ -6,8 +6,8 @@ import { PGlite } from '@electric-sql/pglite';
 import { expect, onTestFinished, test } from 'vitest';
 import { fromQuery, postgresJournal } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
-import { createChange, readVersion, writeNew } from '../../helpers/postgres-tables.ts';
 import { catchError } from '../../helpers/service.ts';
+import { createChange, readVersion, writeNew } from '../../helpers/store-writes.ts';
 import { database, openHandle } from './kinds/pglite.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
 import { describeDatabase } from './suite.ts';
@@ -25,7 +25,7 @@ describeDriver(
       close: () => db.close(),
     };
   },
-  { setsIsolation: false },
+  { conforms: false, setsIsolation: false },
 );
 
 test('refuses to write after BEGIN on PGlite itself', async () => {

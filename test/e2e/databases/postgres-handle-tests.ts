@@ -9,17 +9,9 @@ import {
   postgresJournal,
 } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
-import type { ListedRecord } from '../../../src/journal/store.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
-import {
-  CREATED_AT,
-  createChange,
-  createIndex,
-  readVersion,
-  requireMethod,
-  writeNew,
-} from '../../helpers/postgres-tables.ts';
 import { catchError } from '../../helpers/service.ts';
+import { testConformance } from '../../helpers/store-suite.ts';
+import { createChange, readVersion, requireMethod, writeNew } from '../../helpers/store-writes.ts';
 import type { RunningDatabase } from './database.ts';
 
 type Handle = PostgresHandle | PostgresPool | PostgresClient;
@@ -52,14 +44,14 @@ export interface OpenDriver {
 }
 
 /**
- * Tests a driver on a server of its own. With `conforms`, it passes the conformance cases too. Without `setsIsolation`, each
- * connection keeps the isolation level that it began with.
+ * Tests a driver on a server of its own. Without `conforms`, another suite runs the conformance cases. Without `setsIsolation`,
+ * each connection keeps the isolation level that it began with.
  */
 export function describeDriver(
   name: string,
   start: () => Promise<RunningDatabase>,
   open: (place: string) => OpenDriver | Promise<OpenDriver>,
-  { conforms = false, setsIsolation = true } = {},
+  { conforms = true, setsIsolation = true } = {},
 ): void {
   describe(`the handle of ${name}`, () => {
     let running: RunningDatabase;
@@ -83,51 +75,18 @@ export function describeDriver(
     });
     afterAll(() => running?.stop());
 
-    if (conforms) {
-      const cases = journalConformance(async (table) => {
+    if (conforms)
+      testConformance(async (table) => {
         const { handle, close } = await open(running.place);
         await postgresJournal(handle, { table }).migrate();
         return { store: createPostgresStore(handle, table), close };
       });
-      test.each(cases)('conforms: $name', ({ run }) => run());
-    }
 
     test('names migrate if the table is missing', async () => {
       const { handle } = await openHere();
       const store = createPostgresStore(handle, 'missing');
       for (const step of [() => store.read('order 1'), () => store.write('order 1', createChange())])
         expect(String(await catchError(step()))).toContain('journal.migrate()');
-    });
-
-    test('keeps any text as it is', async () => {
-      const { handle } = await openHere();
-      await postgresJournal(handle, { table: 'odd_texts' }).migrate();
-      const store = createPostgresStore(handle, 'odd_texts');
-      const keys = ['null', '7', '{"a":1}', '2026-11-22T10:00:00Z', 'true', "O'Brien \\ $1 ?", 'ключ 🔑'];
-      const text = `{"message":  ${JSON.stringify('a\0b \ud83d \\u0000 \\ud83d \\')}, "amount": 25.50}`;
-      const index = createIndex({ attentionAt: 1, dueAt: 2 });
-      const expected: ListedRecord[] = [];
-      for (const key of keys.toSorted(compareBytes)) {
-        const version = `${key} of ${key}`;
-        await writeNew(store, key, { version: 'first' });
-        await writeNew(store, key, { expected: 'first', version, text, index });
-        expect((await store.read(key)).record).toEqual({ version, text });
-        expected.push({ key, version, text, at: CREATED_AT });
-      }
-      const list = requireMethod(store, 'list');
-      expect(await list({ by: 'createdAt', after: null, limit: 10 })).toEqual(expected);
-      const attention = expected.map((record) => ({ ...record, at: 1 }));
-      expect(await list({ by: 'attentionAt', after: null, limit: 10 })).toEqual(attention);
-      const all = keys.length;
-      expect(await requireMethod(store, 'count')()).toEqual({ records: all, attention: all });
-      const countDue = requireMethod(store, 'countDue');
-      expect(await countDue({ kind: 'key' })).toEqual({ due: all, nextIn: null });
-      const claim = { kind: 'key', limit: 10, lease: 60_000 } as const;
-      const { records } = await requireMethod(store, 'claimDue')(claim);
-      const due = expected.map((record) => ({ ...record, at: 2 }));
-      expect(records.toSorted((one, other) => compareBytes(one.key, other.key))).toEqual(due);
-      expect(await countDue({ kind: 'key' })).toEqual({ due: 0, nextIn: expect.any(Number) });
-      expect(await requireMethod(store, 'delete')(records)).toBe(all);
     });
 
     test('refuses to write inside a transaction, and writes nothing into it', async () => {
@@ -198,5 +157,3 @@ export function describeDriver(
 }
 
 const TABLE = 'payments_journal';
-
-const compareBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));

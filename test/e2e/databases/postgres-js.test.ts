@@ -9,7 +9,7 @@ import { describeDatabase } from './suite.ts';
 
 describeDatabase('postgres-js', database, { statementsOf: 'postgres' });
 
-describeDriver('postgres.js', startServer, (place) => openPostgresJs(place));
+describeDriver('postgres.js', startServer, (place) => openPostgresJs(place), { conforms: false });
 
 describeDriver('postgres.js that renames columns, on a reserved connection', startServer, async (place) => {
   const sql = postgres(place, { transform: postgres.pascal, prepare: false });

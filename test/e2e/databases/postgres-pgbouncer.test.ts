@@ -23,7 +23,7 @@ async function startPooled(): Promise<RunningDatabase> {
   };
 }
 
-const options = { conforms: true, setsIsolation: false };
+const options = { setsIsolation: false };
 
 describe.skipIf(!hasPgBouncer)('through PgBouncer', () => {
   describeDriver('pg', startPooled, openPg, options);

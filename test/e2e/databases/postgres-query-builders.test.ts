@@ -9,20 +9,15 @@ import { startServer } from './postgres-database.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
 import { fromDrizzle, fromKysely } from './query-functions.ts';
 
-describeDriver(
-  'Drizzle on pg',
-  startServer,
-  (place) => {
-    const pool = openPool(place);
-    const db = drizzlePg(pool);
-    return {
-      handle: fromDrizzle(db),
-      transact: (use) => db.transaction((own) => use(fromDrizzle(own))),
-      close: () => pool.end(),
-    };
-  },
-  { conforms: true },
-);
+describeDriver('Drizzle on pg', startServer, (place) => {
+  const pool = openPool(place);
+  const db = drizzlePg(pool);
+  return {
+    handle: fromDrizzle(db),
+    transact: (use) => db.transaction((own) => use(fromDrizzle(own))),
+    close: () => pool.end(),
+  };
+});
 
 describeDriver('Drizzle on postgres.js', startServer, (place) => {
   const sql = postgres(place, { max: 4 });
@@ -34,22 +29,17 @@ describeDriver('Drizzle on postgres.js', startServer, (place) => {
   };
 });
 
-describeDriver(
-  'Kysely',
-  startServer,
-  (place) => {
-    const db = new Kysely<unknown>({
-      dialect: new PostgresDialect({ pool: openPool(place) }),
-      plugins: [new CamelCasePlugin()],
-    });
-    return {
-      handle: fromKysely(db),
-      transact: (use) => db.transaction().execute((own) => use(fromKysely(own))),
-      close: () => db.destroy(),
-    };
-  },
-  { conforms: true },
-);
+describeDriver('Kysely', startServer, (place) => {
+  const db = new Kysely<unknown>({
+    dialect: new PostgresDialect({ pool: openPool(place) }),
+    plugins: [new CamelCasePlugin()],
+  });
+  return {
+    handle: fromKysely(db),
+    transact: (use) => db.transaction().execute((own) => use(fromKysely(own))),
+    close: () => db.destroy(),
+  };
+});
 
 test('postgresJournal names fromQuery for a query builder as it is', () => {
   const pool = openPool('postgres://127.0.0.1:1/shop');

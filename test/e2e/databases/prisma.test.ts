@@ -8,7 +8,7 @@ import { describeDatabase } from './suite.ts';
 
 describeDatabase('prisma', database, { statementsOf: 'postgres' });
 
-describeDriver('Prisma', startServer, openPrisma);
+describeDriver('Prisma', startServer, openPrisma, { conforms: false });
 
 describeDriver('Prisma with an extension that runs each query in a transaction', startServer, (place) => {
   const prisma = connectPrisma(place);

@@ -11,9 +11,7 @@ import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import { JournalError, type PaymentsClient } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
 import type { Journal } from '../../../src/journal/index.ts';
-import { createOrderPayments } from '../../../src/orders/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { listKeys } from '../../helpers/listed-keys.ts';
 import { PATIENCE } from '../../helpers/patience.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -26,7 +24,7 @@ import { runOrderProof } from '../crash/orders/harness.ts';
 import { type CallResult, callResultSchema, chargeAtOnce } from './charge-at-once.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 import type { RunningDatabase, TestDatabase } from './database.ts';
-import { API_KEY, chargeOrder, createClient, EMAIL, input, PHONE } from './shop.ts';
+import { API_KEY, chargeOrder, createClient, EMAIL, PHONE } from './shop.ts';
 
 /** What {@link describeDatabase} takes besides the database. */
 interface SuiteOptions {
@@ -161,36 +159,6 @@ function describeCharges(kind: string, database: TestDatabase): void {
     expect(service.chargesFor(key)).toHaveLength(1);
     // The handle works again.
     await chargeWhenBack(shop, `${key}-next`);
-  });
-
-  test('pays an order once by two handles, and lists its payment', async () => {
-    const order = 'order-of-two';
-    const paid: unknown[] = [];
-    const [one, other] = await Promise.all(
-      Array.from({ length: 2 }, async () => {
-        const { payments, journal } = await openShop(database, useShop());
-        const onPaid = ({ payment }: { payment: object }) => paid.push(payment);
-        const orders = createOrderPayments({ payments, journal, onPaid, onAttention: () => {} });
-        const press = () => orders.charge(order, input, { extraBody: { order } });
-        return { ...orders, journal, press };
-      }),
-    );
-    if (!one || !other) throw new Error('There are two handles.');
-    const pressed = await Promise.all([one.press(), other.press(), one.press(), other.press()]);
-    const [reference, ...others] = service.chargesFor(order);
-    expect(others).toEqual([]);
-    expect(pressed.map(({ state }) => state)).toEqual(pressed.map(() => 'processing'));
-    expect(await other.wait(order)).toMatchObject({ state: 'paid', payment: { reference } });
-    await expect
-      .poll(async () => {
-        await one.sweep();
-        return paid;
-      })
-      .toEqual([expect.objectContaining({ key: `${order}/1`, reference, status: 'success' })]);
-    expect(await one.press()).toMatchObject({ state: 'paid' });
-    expect(await listKeys(other.journal, { reference })).toEqual([`${order}/1`]);
-    expect(await one.sweep()).toMatchObject({ checked: 0 });
-    expect(service.chargesFor(order)).toHaveLength(1);
   });
 
   test('loses no follow-up while the database is away', async () => {

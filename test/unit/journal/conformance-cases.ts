@@ -79,7 +79,7 @@ export async function runCase(name: string, open: OpenStore, options?: JournalCo
   await found.run();
 }
 
-/** For each case, stores that break one promise: what each does, what the case says, and the store. */
+/** For each case, stores that break one promise, by what each does: what the case says, and the store. */
 export type BrokenStores = Readonly<
-  Record<string, readonly (readonly [what: string, says: string, open: OpenStore])[]>
+  Record<string, Readonly<Record<string, readonly [says: string, open: OpenStore]>>>
 >;

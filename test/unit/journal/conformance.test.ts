@@ -21,7 +21,7 @@ describe('a slow store', () => {
 const broken = Object.entries({ ...brokenStores, ...brokenLists });
 
 describe.each(broken)('finds a store that breaks a promise: %s', (name, stores) => {
-  test.each(stores)('%s', async (_what, says, open) => {
+  test.each(Object.entries(stores))('%s', async (_what, [says, open]) => {
     await expect(runOnFakeClocks(() => runCase(name, open))).rejects.toThrow(says);
   });
 });

@@ -89,14 +89,12 @@ describe.each(kinds)('a journal in %s', (_kind, open) => {
     expect(await listKeys(journal, { reference: 'TXN-none' })).toEqual([]);
   });
 
-  test('lists 1,000 records in pages, each once', async () => {
+  test('lists 250 records in pages, each once', async () => {
     const journal = open();
-    const keys = Array.from({ length: 1_000 }, (_, index) => `order-${index}`);
+    const keys = Array.from({ length: 250 }, (_, index) => `order-${index}`);
     for (const key of keys) await completeKey(journal, key, { is: 'none', why: 'rejected' });
-    const listed = await listKeys(journal);
-    expect(listed).toHaveLength(1_000);
-    expect(listed.toSorted()).toEqual(keys.toSorted());
-    expect(await journal.count()).toEqual({ records: 1_000, attention: 0 });
+    expect((await listKeys(journal)).toSorted()).toEqual(keys.toSorted());
+    expect(await journal.count()).toEqual({ records: 250, attention: 0 });
   });
 
   test('lists what a person has to decide, with why and since when', async () => {
@@ -190,7 +188,7 @@ describe('records that cannot be read', () => {
   });
 });
 
-test('finds 3 items beside 100,000 paid orders by one page', async () => {
+test('finds 3 items beside 1,000 paid orders by one page', async () => {
   const store = memoryStore();
   const journal = memoryJournal({ store });
   await completeKey(journal, 'paid', made('TXN-paid'));
@@ -204,12 +202,12 @@ test('finds 3 items beside 100,000 paid orders by one page', async () => {
   }));
   const { record } = await store.read('key paid');
   const index = { kind: 'key', createdAt: 1, attentionAt: null, dueAt: null } as const;
-  for (let count = 0; count < 100_000; count++)
+  for (let count = 0; count < 1_000; count++)
     await store.write(`key paid-${count}`, { ...change, index, text: record?.text ?? '' });
   for (const id of ['17', '18', '19']) await completeKey(journal, id, { is: 'unknown' }, { kind: 'order' });
   const { list: listPage } = store;
   const list = vi.spyOn(store, 'list');
-  // A second page would be one too many, and a thousand of them take minutes.
+  // A second page would be one too many.
   if (listPage) list.mockImplementationOnce(listPage);
   list.mockRejectedValue(new Error('another page'));
   const read = vi.spyOn(store, 'read');
@@ -219,7 +217,7 @@ test('finds 3 items beside 100,000 paid orders by one page', async () => {
   expect(list.mock.calls).toEqual([[{ by: 'attentionAt', after: null, limit: 100 }]]);
   expect((await list.mock.results[0]?.value)?.length).toBe(3);
   expect(read).not.toHaveBeenCalled();
-  expect(await journal.count()).toEqual({ records: 100_004, attention: 3 });
+  expect(await journal.count()).toEqual({ records: 1_004, attention: 3 });
 });
 
 test.each<[method: 'list' | 'listAttention', query: unknown, message: string]>([

@@ -8,6 +8,7 @@ import { mysqlJournal } from '../../../src/journal/mysql.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { claimKey } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 
@@ -65,4 +66,20 @@ describe.each([
       expect(await catchError(resolving())).toBeInstanceOf(JournalError);
     },
   );
+});
+
+test.each([99, -1, Number.NaN, 2 ** 31, Number.POSITIVE_INFINITY, '5000', null])(
+  'the lease cannot be %j',
+  (lease) => {
+    const options: object = { lease };
+    expect(() => memoryJournal(options)).toThrow('lease must be milliseconds, at least 100 and under 2^31.');
+  },
+);
+
+test('memoryJournal shares no records unless it is given a store', async () => {
+  await claimKey(memoryJournal(), 'order-17');
+  expect(await memoryJournal().read('order-17')).toBeNull();
+  const store = memoryStore();
+  await claimKey(memoryJournal({ store }), 'order-17');
+  expect(await memoryJournal({ store }).read('order-17')).toMatchObject({ state: 'begun' });
 });

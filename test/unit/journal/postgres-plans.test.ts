@@ -1,14 +1,8 @@
 import { expect, test } from 'vitest';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import type { JournalStore, ListQuery } from '../../../src/journal/store.ts';
-import {
-  CREATED_AT,
-  createTable,
-  createWrite,
-  openClient,
-  type PostgresTable,
-  requireMethod,
-} from '../../helpers/postgres-tables.ts';
+import { createTable, openClient, type PostgresTable } from '../../helpers/postgres-tables.ts';
+import { CREATED_AT, createWrite, requireMethod } from '../../helpers/store-writes.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 
 const server = useDatabase();

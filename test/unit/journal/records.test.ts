@@ -220,6 +220,24 @@ describe('the clock', () => {
     const { found } = await claimKey(journal, 'order-18');
     expect(found.record?.payments).toMatchObject([{ charge: { until: now + LEASE } }]);
   });
+
+  test('can be set ahead by a day: a claim is unknown then', async () => {
+    fakeTime();
+    const journal = createJournal(memoryStore());
+    await claimKey(journal, 'order-17');
+    expect(await journal.read('order-17')).toMatchObject({ state: 'begun', inProgress: true });
+    expect(await catchError(journal.resolve('order-17', 'not_charged', note))).toMatchObject({
+      name: 'JournalError',
+      retryable: true,
+    });
+    vi.setSystemTime(Date.now() + 24 * HOUR);
+    expect(await journal.read('order-17')).toMatchObject({ state: 'unknown', inProgress: false });
+    expect(await catchError(claimKey(journal, 'order-17'))).toMatchObject({
+      message: expect.stringContaining('cannot be claimed: replay'),
+    });
+    await journal.resolve('order-17', 'not_charged', note);
+    await claimKey(journal, 'order-17');
+  });
 });
 
 describe('what a record is found by', () => {

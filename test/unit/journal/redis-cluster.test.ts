@@ -1,14 +1,13 @@
 import { Cluster, Redis } from 'ioredis';
 import { createCluster } from 'redis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisClient, toCommand } from '../../../src/journal/redis-client.ts';
 import { readRedisWarnings } from '../../../src/journal/redis-durability.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { openRedisStore } from '../../helpers/redis-storage.ts';
 import { catchError } from '../../helpers/service.ts';
-import { isExhaustive } from '../../helpers/sized.ts';
-import { change, changeWith, claimKeys, listAll, listAttention } from '../../helpers/store-writes.ts';
+import { testConformance } from '../../helpers/store-suite.ts';
+import { change } from '../../helpers/store-writes.ts';
 
 let server: DatabaseServer;
 
@@ -24,57 +23,45 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-interface Connected {
-  client: RedisClient;
-  close(): unknown;
-}
+const clients: [name: string, connect: () => Promise<{ client: RedisClient; close(): unknown }>][] = [
+  [
+    'ioredis',
+    async () => {
+      const client = new Cluster([{ port: server.port, host: '127.0.0.1' }]);
+      return { client, close: () => client.disconnect() };
+    },
+  ],
+  [
+    'redis',
+    async () => {
+      const client = createCluster({ rootNodes: [{ url: server.url }] });
+      client.on('error', () => {});
+      await client.connect();
+      return { client, close: () => client.destroy() };
+    },
+  ],
+];
 
-function connectIoRedis(): Connected {
-  const client = new Cluster([{ port: server.port, host: '127.0.0.1' }]);
-  return { client, close: () => client.disconnect() };
-}
+test('sends a cluster of redis each script with its first name, and to a primary', async () => {
+  const sendCommand = vi.fn(async () => [1, '1']);
+  const command = toCommand({ sendCommand, getRandomNode: () => {} });
+  await command('EVALSHA', 'digest', '2', 'key 17', 'index');
+  await command('CONFIG', 'GET', 'appendonly');
+  expect(sendCommand.mock.calls).toEqual([
+    ['key 17', false, ['EVALSHA', 'digest', '2', 'key 17', 'index']],
+    [undefined, false, ['CONFIG', 'GET', 'appendonly']],
+  ]);
+});
 
-async function connectNodeRedis(): Promise<Connected> {
-  const client = createCluster({ rootNodes: [{ url: server.url }] });
-  client.on('error', () => {});
-  await client.connect();
-  return { client, close: () => client.destroy() };
-}
-
-const clients = [
-  ['ioredis', connectIoRedis],
-  ['redis', connectNodeRedis],
-] as const;
-
-describe.skipIf(!hasRedis)('a store in a Redis Cluster', () => {
-  describe.each(isExhaustive ? clients : clients.slice(0, 1))('conforms through %s', (name, connect) => {
-    const cases = journalConformance(async (storage) => {
-      const { client, close } = await connect();
-      return { store: openRedisStore(client, `{${name}}:${storage}:`), close };
-    });
-    test.each(cases)('$name', ({ run }) => run());
+describe.skipIf(!hasRedis).each(clients)('a store in a Redis Cluster through %s', (name, connect) => {
+  testConformance(async (storage) => {
+    const { client, close } = await connect();
+    return { store: openRedisStore(client, `{${name}}:${storage}:`), close };
   });
 
-  test.each(clients)('takes every step through %s', async (name, connect) => {
+  test('reads its settings, and refuses a prefix without a hash tag', async () => {
     const { client, close } = await connect();
-    onTestFinished(async () => void (await close()));
-    const store = openRedisStore(client, `{${name} shop}:`);
-    await store.write('key 17', changeWith({ attentionAt: 1, dueAt: 1 }));
-    await store.write('key 18', changeWith({ createdAt: 2 }));
-    expect((await store.read('key 17')).record).toEqual({ version: 'v1', text: '{}' });
-    expect(await store.list?.(listAll)).toMatchObject([{ key: 'key 17' }, { key: 'key 18' }]);
-    expect(await store.list?.(listAttention)).toMatchObject([{ key: 'key 17' }]);
-    expect(await store.count?.()).toEqual({ records: 2, attention: 1 });
-    expect((await store.claimDue?.(claimKeys))?.records).toMatchObject([{ key: 'key 17' }]);
-    expect(await store.countDue?.({ kind: 'key' })).toEqual({ due: 0, nextIn: expect.any(Number) });
-    const unneeded = ['key 17', 'key 18'].map((key) => ({ key, version: 'v1' }));
-    expect(await store.delete?.(unneeded)).toBe(2);
     expect(await readRedisWarnings(toCommand(client))).toEqual([]);
-  });
-
-  test.each(clients)('refuses a prefix without a hash tag through %s', async (_name, connect) => {
-    const { client, close } = await connect();
-    onTestFinished(async () => void (await close()));
     const store = openRedisStore(client, 'shop:');
     for (const refusal of [
       await catchError(store.read('order 17')),
@@ -84,5 +71,6 @@ describe.skipIf(!hasRedis)('a store in a Redis Cluster', () => {
       expect(refusal).toHaveProperty('message', expect.stringContaining('"{payments}:journal:"'));
       expect(String(Object(refusal).message).length).toBeLessThanOrEqual(200);
     }
+    await close();
   });
 });

@@ -1,5 +1,5 @@
 /// <reference path="../node_modules/bun-types/sqlite.d.ts" />
-// Runs on Bun, with the built package: bun programs/bun-sqlite.ts <command> <file> <base URL> <number of keys> <lease>.
+// Runs on Bun, with the built package: bun programs/bun-sqlite.ts <command> <file> <base URL>.
 
 import { Database } from 'bun:sqlite';
 import type { PaymentsClient } from '../../../../src/index.ts';
@@ -19,7 +19,7 @@ const { journalConformance }: typeof import('../../../../src/testing/index.ts') 
   built('testing.js')
 );
 
-const [command, file = '', baseUrl = '', keys = '0', lease = '60000'] = process.argv.slice(2);
+const [command, file = '', baseUrl = ''] = process.argv.slice(2);
 
 function open(options?: SqliteJournalOptions): { database: Database; journal: Journal; close(): void } {
   const database = new Database(file);
@@ -94,18 +94,6 @@ const commands: Record<string, () => Promise<unknown>> = {
     payments.close();
     close();
     return { first, replayed, inside, listed, count, delivered, pragmas };
-  },
-
-  /** Charges each order. A process that is killed leaves one unresolved. */
-  async charge() {
-    const { journal, close } = open({ lease: Number(lease) });
-    const payments = createPayments(journal);
-    const results: Record<string, string> = {};
-    for (let index = 0; index < Number(keys); index++)
-      results[`order-killed-${index}`] = await charge(payments, `order-killed-${index}`);
-    payments.close();
-    close();
-    return results;
   },
 };
 
