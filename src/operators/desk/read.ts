@@ -55,7 +55,6 @@ export async function findSubjects({ journal }: Sources, text: string): Promise<
     if (/^txn-/i.test(text)) {
       for await (const { order, key } of journal.list({ reference: text, limit: 20 }))
         links.add(order === undefined ? linkTo('key', key) : linkTo('order', order));
-      return { links: [...links], problem: undefined };
     }
     const [, order] = /^(.+)\/\d{1,6}$/su.exec(text) ?? [];
     for (const id of order === undefined ? [text] : [text, order])

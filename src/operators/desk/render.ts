@@ -2,11 +2,11 @@
 
 import { html } from 'hono/html';
 import { type Html, renderDocument } from '../../pages/markup.ts';
-import { escapeUnprintable, formatAge } from '../text.ts';
+import { escapeUnprintable, formatAge, formatTime } from '../text.ts';
 import { REASONS } from '../words.ts';
 import type { Refused } from './decide.ts';
 import { renderHistory } from './history.ts';
-import { renderPayment, renderTransactionForm, startUpper } from './payment.ts';
+import { isDone, renderPayment, renderTransactionForm, startUpper } from './payment.ts';
 import { type FoundSubjects, type List, linkTo, type Subject } from './read.ts';
 
 function renderPage(title: string, body: Html, text = ''): Html {
@@ -35,7 +35,7 @@ export function renderList({ items, more, problem }: List): Html {
 <b class="who">${escapeUnprintable(name)}</b>
 <b class="amount">${currency} ${amount}</b>
 <span class="why">${startUpper(REASONS[reason])}</span>
-<span class="when">${formatAge(since)}</span>
+<time class="when" datetime="${formatTime(since)}">${formatAge(since)}</time>
 <code class="reference">${escapeUnprintable(reference ?? '')}</code>
 </a></li>`;
   });
@@ -84,11 +84,13 @@ ${payments.length === 0 && problem === undefined ? html`<p class="card">The jour
 <div class="columns">
 <div class="list">
 ${[...needed, ...payments.filter((payment) => !needed.includes(payment))].map((payment) => renderPayment(payment, subject, refused))}
-${kind === 'order' && payments.length > 0 ? renderTransactionForm(`order ${id}`, refused) : ''}
+${kind === 'order' && payments.length > 0 ? renderTransactionForm(id, refused) : ''}
 </div>
 ${payments.length > 0 ? renderHistory(payments) : ''}
 </div>`;
-  return renderPage(name, body);
+  // A screen reader says the title first.
+  const result = payments.some((payment) => isDone(payment, subject)) ? 'Recorded: ' : '';
+  return renderPage(`${refused ? 'Not recorded: ' : result}${name}`, body);
 }
 
 const renderRefusal = ({ message }: Refused) => html`<p class="card problem" role="alert">${message}</p>`;
