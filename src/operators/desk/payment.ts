@@ -19,7 +19,7 @@ export function renderPayment(shown: ShownPayment, subject: Subject, refused: Re
   const isWinner = subject.order?.state === 'paid' && subject.order.payment.number === number;
   return html`<section class="card payment${attention ? ' needed' : ''}" id="payment-${number}" aria-labelledby="title-${number}">
 <div class="title"><h2 id="title-${number}">${title}</h2> ${isWinner ? renderLabel('success', 'Pays the order') : ''} <b class="amount">${formatMoney(entry)}</b></div>
-${isDone(shown, subject) ? html`<p class="done" role="status"><b>Recorded.</b> ${describeDone(entry, subject)}</p>` : ''}
+${isDone(shown, subject) ? renderDone(entry, subject) : ''}
 ${own ? renderRefused(own, entry) : ''}
 ${attention ? html`<p class="why"><b>${startUpper(explainAttention(attention, entry))}.</b> ${ADVICE[attention]}</p>` : html`<p>${startUpper(STATES[entry.state])}.</p>`}
 ${renderFacts(entry)}
@@ -44,6 +44,12 @@ const formatMoney = ({ currency, amount }: JournalEntry['price']) => `${currency
 /** Whether this was just decided. It is read from the record: the address of a page proves nothing. */
 export const isDone = ({ number, entry }: ShownPayment, { done }: Subject) =>
   entry.resolutions.length > 0 && done === `${number}.${entry.resolutions.length}`;
+
+/** Names who decided: of two persons with the same decision, only the first is kept. */
+function renderDone(entry: JournalEntry, subject: Subject): Html {
+  const by = entry.resolutions.at(-1)?.by ?? '';
+  return html`<p class="done" role="status"><b>Recorded.</b> ${describeDone(entry, subject)} Decided by ${escapeUnprintable(by)}.</p>`;
+}
 
 function describeDone({ state, attention, status }: JournalEntry, { kind, order }: Subject): string {
   const canPay = order?.canPay === true;
