@@ -5,10 +5,11 @@ import type { AttentionReason, OrderStatus } from '../../src/orders/index.ts';
 import { SECOND } from './fake-clock.ts';
 import { pass } from './fake-timers.ts';
 import { finish } from './follow-ups.ts';
-import { momo, type OrderProcess, type OrderShop } from './order-shop.ts';
+import { momo, type OrderProcess, type OrderShop, openOrderShop } from './order-shop.ts';
 import { note } from './resolution-note.ts';
 
-export const DAY = 24 * 60 * 60 * SECOND;
+export const HOUR = 60 * 60 * SECOND;
+export const DAY = 24 * HOUR;
 
 export const otherNumber = { ...momo, phone: '055 000 1111' };
 export const dearer = { ...momo, amount: '30.00' };
@@ -82,4 +83,18 @@ async function sweepLater(sweep: OrderProcess['sweep']): Promise<void> {
     await pass(20 * SECOND);
     await finish(sweep());
   }
+}
+
+/** A shop whose order 17 needs a person about its payment 17/1, and one process of it. */
+export interface ReviewedOrder {
+  readonly shop: OrderShop;
+  readonly orders: OrderProcess;
+}
+
+/** Opens a shop whose order 17 needs a person for a reason. */
+export async function openReviewed(reason: AttentionReason): Promise<ReviewedOrder> {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  await beginnings[reason](orders, shop);
+  return { shop, orders };
 }

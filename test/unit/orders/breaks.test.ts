@@ -12,7 +12,15 @@ import type { OrderStatus } from '../../../src/orders/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
-import { another, beginnings, DAY, dearer, getReference, otherNumber } from '../../helpers/order-reasons.ts';
+import {
+  another,
+  beginnings,
+  DAY,
+  dearer,
+  getReference,
+  HOUR,
+  otherNumber,
+} from '../../helpers/order-reasons.ts';
 import {
   connectionRefused,
   momo,
@@ -25,8 +33,6 @@ import {
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { type StoreStep, wrapStore } from '../../helpers/wrapped-store.ts';
-
-const HOUR = 60 * MINUTE;
 
 beforeEach(() => {
   fakeClocks();

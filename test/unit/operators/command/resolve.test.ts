@@ -197,7 +197,7 @@ describe('changes nothing', () => {
     await expectUnchanged(
       shop,
       ['resolve', 'order-17/1', '--accepted', ...note],
-      '"accepted" does not fit this payment. Nothing was changed. It can be reference or not_charged or closed.',
+      '"accepted" does not fit this payment. Nothing was changed. It can be { reference } or not_charged or closed.',
     );
   });
 
@@ -237,7 +237,10 @@ describe('changes nothing', () => {
       isTTY: true,
       typed: '25.50',
     });
-    expect([code, err]).toEqual([1, expect.stringContaining('This payment was changed meanwhile by ama.')]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('This payment was changed meanwhile by ama: TXN-of-ama.'),
+    ]);
     expect(await other.read('order-17/1')).toMatchObject({
       state: 'completed',
       resolutions: [{ by: 'ama' }],

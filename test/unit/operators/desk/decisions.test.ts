@@ -198,7 +198,7 @@ describe('a decision that cannot be made', () => {
       'without a transaction',
       { offer: 'reference', reason: REASON, reference: '' },
       409,
-      'Resolve a key with',
+      'reference must be that of a transaction, such as TXN-8F2K1',
     ],
   ])('%s changes nothing', async (_what, fields, status, message) => {
     const { own, send, loseResponse } = openDesk();
