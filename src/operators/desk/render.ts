@@ -53,10 +53,13 @@ ${more === undefined ? '' : html`<p class="actions"><a class="action" href="?lim
   return renderPage('What needs a person', body);
 }
 
+const BACK = html`<p class="back"><a href="?">What needs a person</a></p>`;
+
 /** Renders what a search found, if it is not one alone. */
 export function renderFound(text: string, { links, problem }: FoundSubjects): Html {
   const shown = escapeUnprintable(text);
-  const body = html`<h1>${links.length > 0 ? `What fits “${shown}”` : `Nothing fits “${shown}”`}</h1>
+  const body = html`${BACK}
+<h1>${links.length > 0 ? `What fits “${shown}”` : `Nothing fits “${shown}”`}</h1>
 ${renderProblem(problem)}
 ${
   links.length > 0
@@ -76,7 +79,7 @@ export function renderSubject(subject: Subject & { readonly refused?: Refused })
   const { kind, id, payments, problem, refused } = subject;
   const name = `${startUpper(kind)} ${escapeUnprintable(id)}`;
   const needed = payments.filter(({ entry }) => entry.attention !== undefined);
-  const body = html`<p class="back"><a href="?">What needs a person</a></p>
+  const body = html`${BACK}
 <div class="title"><h1>${name}</h1> ${renderState(subject)}</div>
 ${renderProblem(problem)}
 ${refused && !payments.some((payment) => payment.name === refused.name) ? renderRefusal(refused) : ''}
