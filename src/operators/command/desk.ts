@@ -50,7 +50,6 @@ async function listenOn(port: number) {
   }
 }
 
-const COOKIE = 'payment_journal_desk';
 const OTHERS =
   'This address was opened before, or is not whole. For another one, stop payment-journal desk and start it again.\n';
 
@@ -58,6 +57,8 @@ const OTHERS =
 function createDoor(by: string) {
   const token = randomBytes(24).toString('base64url');
   const session = randomBytes(24).toString('base64url');
+  // All ports of this machine share their cookies: a second desk must not replace the one of the first.
+  const name = `payment_journal_desk_${randomBytes(4).toString('hex')}`;
   let isUsed = false;
   return {
     token,
@@ -68,12 +69,12 @@ function createDoor(by: string) {
       if (hostname !== HOST && hostname !== 'localhost') return new Response('Not here.\n', { status: 421 });
       if (isUsed || searchParams.get('token') !== token) return undefined;
       isUsed = true;
-      const cookie = `${COOKIE}=${session}; HttpOnly; SameSite=Strict; Path=/`;
+      const cookie = `${name}=${session}; HttpOnly; SameSite=Strict; Path=/`;
       return new Response(null, { status: 303, headers: { location: '/', 'set-cookie': cookie } });
     },
     authorize({ headers }: Request): string | Response {
       const cookies = headers.get('cookie')?.split(/;\s*/) ?? [];
-      return cookies.includes(`${COOKIE}=${session}`) ? by : new Response(OTHERS, { status: 401 });
+      return cookies.includes(`${name}=${session}`) ? by : new Response(OTHERS, { status: 401 });
     },
   };
 }

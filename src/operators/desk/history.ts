@@ -39,11 +39,10 @@ ${by === undefined ? '' : html`<span>${escapeUnprintable(by)}: ${escapeUnprintab
 }
 
 function listHappenings(number: number, entry: JournalEntry): Happening[] {
-  const { createdAt, checkedAt, status, attempts, error, resolutions } = entry;
-  const began = attempts > 1 ? `Request ${attempts} was sent` : 'The request was sent';
-  const failed = error ? `, and got no result: ${error.code}` : '';
+  const { createdAt, checkedAt, status, resolutions } = entry;
+  const began = describeRequest(entry);
   return [
-    { at: createdAt, number, text: `${began}${failed}` },
+    ...(began === undefined ? [] : [{ at: createdAt, number, text: began }]),
     ...(checkedAt === undefined
       ? []
       : [{ at: checkedAt, number, text: `Last check: ${status ?? 'not found'}` }]),
@@ -56,4 +55,14 @@ function listHappenings(number: number, entry: JournalEntry): Happening[] {
       reason,
     })),
   ];
+}
+
+/** Returns what became of the latest request. There is none of a transaction that a person added. */
+function describeRequest({ state, attempts, error }: JournalEntry): string | undefined {
+  const code = error ? `: ${error.code}` : '';
+  if (state === 'not_sent') return `The request was not sent${code}`;
+  if (attempts === 0) return undefined;
+  const sent = attempts > 1 ? `Request ${attempts} was sent` : 'The request was sent';
+  if (!error) return sent;
+  return `${sent}, and ${state === 'rejected' ? 'was refused' : 'got no result'}${code}`;
 }

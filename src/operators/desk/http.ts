@@ -97,8 +97,9 @@ const MAX_FORM_BYTES = 32 * 1024;
 
 /** Reads the fields of a form, or returns what refuses it. */
 export async function readForm(request: Request): Promise<URLSearchParams | Response> {
-  const { body, headers } = request;
-  if (!headers.get('content-type')?.startsWith('application/x-www-form-urlencoded')) return refuse('form');
+  const { body, bodyUsed, headers } = request;
+  if (bodyUsed || !headers.get('content-type')?.startsWith('application/x-www-form-urlencoded'))
+    return refuse('form');
   const decoder = new TextDecoder();
   let text = '';
   let size = 0;

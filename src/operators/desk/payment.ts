@@ -4,49 +4,62 @@ import { html } from 'hono/html';
 import { isSameAmount } from '../../api/money.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import type { Offer } from '../../ledger/resolve.ts';
-import { type Html, networkNames } from '../../pages/markup.ts';
+import { type Html, networkNames, renderLabel } from '../../pages/markup.ts';
 import { escapeUnprintable, formatAge, formatTime } from '../text.ts';
 import { ADVICE, explainAttention, OFFERS, REASONS, STATES } from '../words.ts';
 import type { Refused } from './decide.ts';
-import type { Asked, ShownPayment, Subject } from './read.ts';
+import { type Asked, linkTo, type ShownPayment, type Subject } from './read.ts';
 
 /** Renders a payment of an order, or of a key. */
 export function renderPayment(shown: ShownPayment, subject: Subject, refused: Refused | undefined): Html {
   const { name, number, entry, asked } = shown;
-  const { attention, amount, currency } = entry;
+  const { attention } = entry;
   const own = refused?.name === name ? refused : undefined;
   const title = subject.kind === 'order' || number > 1 ? `Payment ${number}` : 'Payment';
+  const isWinner = subject.order?.state === 'paid' && subject.order.payment.number === number;
   return html`<section class="card payment${attention ? ' needed' : ''}" id="payment-${number}" aria-labelledby="title-${number}">
-<div class="title"><h2 id="title-${number}">${title}</h2> <b class="amount">${currency} ${amount}</b></div>
-${renderDone(shown, subject)}
-${own ? html`<p class="problem" role="alert">${escapeUnprintable(own.message)}</p>` : ''}
+<div class="title"><h2 id="title-${number}">${title}</h2> ${isWinner ? renderLabel('success', 'Pays the order') : ''} <b class="amount">${formatMoney(entry)}</b></div>
+${isDone(shown, subject) ? renderDone(entry, subject) : ''}
+${own ? renderRefused(own, entry) : ''}
 ${attention ? html`<p class="why"><b>${startUpper(explainAttention(attention, entry))}.</b> ${ADVICE[attention]}</p>` : html`<p>${startUpper(STATES[entry.state])}.</p>`}
 ${renderFacts(entry)}
-${asked ? renderAsked(asked, entry) : ''}
+${renderCompared(asked, entry)}
 ${
   entry.offers.length > 0
-    ? html`<div class="offers"><h3>${attention ? 'Decide' : 'Decide again'}</h3>${entry.offers.map((offer) => renderOffer(offer, shown, own))}</div>`
+    ? html`<div class="offers"><h3>${attention ? 'Decide' : 'Decide again'}</h3>${entry.offers.map((offer) => renderOffer(offer, shown, subject, own))}</div>`
     : ''
 }
 </section>`;
 }
 
-/** Says what was just decided. It is read from the record: the address of a page proves nothing. */
-function renderDone({ number, entry }: ShownPayment, { done, order }: Subject): Html | '' {
-  const { resolutions } = entry;
-  const last = resolutions.at(-1);
-  if (!last || done !== `${number}.${resolutions.length}`) return '';
-  return html`<p class="done" role="status"><b>Recorded.</b> ${describeDone(entry, order?.canPay === true)}</p>`;
+/** What was typed stays in its form, unless that decision no longer fits. */
+function renderRefused({ message, offer, reason }: Refused, { offers }: JournalEntry): Html {
+  const isKept = offers.some((item) => item === offer);
+  const typed = isKept || reason === '' ? '' : ` You wrote: “${reason}”`;
+  return html`<p class="problem" role="alert">${escapeUnprintable(`${message}${typed}`)}</p>`;
 }
 
-function describeDone({ state, attention, status, order }: JournalEntry, canPay: boolean): string {
+const formatMoney = ({ currency, amount }: JournalEntry['price']) => `${currency} ${amount}`;
+
+/** Whether this was just decided. It is read from the record: the address of a page proves nothing. */
+export const isDone = ({ number, entry }: ShownPayment, { done }: Subject) =>
+  entry.resolutions.length > 0 && done === `${number}.${entry.resolutions.length}`;
+
+/** Names who decided: of two persons with the same decision, only the first is kept. */
+function renderDone(entry: JournalEntry, subject: Subject): Html {
+  const by = entry.resolutions.at(-1)?.by ?? '';
+  return html`<p class="done" role="status"><b>Recorded.</b> ${describeDone(entry, subject)} Decided by ${escapeUnprintable(by)}.</p>`;
+}
+
+function describeDone({ state, attention, status }: JournalEntry, { kind, order }: Subject): string {
+  const canPay = order?.canPay === true;
   if (attention !== undefined) return `It still needs a person: ${REASONS[attention]}.`;
   switch (state) {
     case 'not_charged':
-      if (order === undefined) return 'The same key can now charge.';
+      if (kind === 'key') return 'The same key can now charge.';
       return canPay ? 'The customer can now pay again.' : 'This payment is out of the way.';
     case 'closed':
-      return 'The payment is closed: it is never charged again, and not followed.';
+      return `The payment is closed: it is never charged again, and not followed.${canPay ? ' The customer can now pay again, with another payment.' : ''}`;
     default:
       return status === 'success'
         ? 'The payment counts as paid. The shop hears of it with the next sweep.'
@@ -57,14 +70,17 @@ function describeDone({ state, attention, status, order }: JournalEntry, canPay:
 function renderFacts(entry: JournalEntry): Html {
   const { reference, network, operation, status, createdAt, checkedAt, nextCheckAt, error, attempts } = entry;
   const networkName = Object.entries(networkNames).find(([name]) => name === network)?.[1] ?? network;
-  const method = operation === 'initialize' ? 'Checkout page' : (networkName ?? 'Mobile Money');
+  const method = operation === 'initialize' ? 'Checkout page' : networkName;
   const facts: readonly (readonly [string, Html | string | undefined])[] = [
-    ['Transaction', html`<code>${escapeUnprintable(reference ?? 'not known')}</code>`],
+    [
+      'Transaction',
+      reference === undefined ? 'not known' : html`<code>${escapeUnprintable(reference)}</code>`,
+    ],
     ['Status', status],
     ['Method', method],
     ['Began', renderMoment(createdAt)],
     ['Last check', checkedAt === undefined ? undefined : renderMoment(checkedAt)],
-    ['Next check', nextCheckAt === undefined ? undefined : renderMoment(nextCheckAt)],
+    ['Next check', nextCheckAt === undefined ? undefined : renderNextCheck(nextCheckAt)],
     ['Error', error && `${error.code}${error.status === null ? '' : `, HTTP ${error.status}`}`],
     [attempts === 1 ? 'Request id' : 'Request ids', renderIds(entry)],
   ];
@@ -72,6 +88,8 @@ function renderFacts(entry: JournalEntry): Html {
     value === undefined ? '' : html`<div><dt>${label}</dt><dd>${value}</dd></div>`,
   )}</dl>`;
 }
+
+const renderNextCheck = (time: number) => (time > Date.now() ? renderMoment(time) : 'with the next sweep');
 
 const renderIds = ({ requestIds }: JournalEntry) =>
   requestIds.length === 0
@@ -81,43 +99,69 @@ const renderIds = ({ requestIds }: JournalEntry) =>
 /** Renders a time in UTC, as the service gives times, and how long ago it was. */
 export function renderMoment(time: number): Html {
   const text = formatTime(time);
-  const age = time <= Date.now() ? ` (${formatAge(time)})` : '';
+  const age = time <= Date.now() ? html` <span class="age">(${formatAge(time)})</span>` : '';
   return html`<time datetime="${text}">${text.replace('T', ' ').replace('Z', ' UTC')}</time>${age}`;
 }
 
-function renderAsked(asked: Asked, entry: JournalEntry): Html {
-  if ('problem' in asked)
-    return html`<p class="asked">The service could not be asked just now. ${escapeUnprintable(asked.problem)}</p>`;
-  const { status, amount, currency } = asked;
-  const isSame = currency === entry.currency && isSameAmount(amount, entry.amount);
-  return html`<p class="asked">The service says now: <b>${escapeUnprintable(status)}</b>, <b>${currency} ${amount}</b>${
-    isSame ? '.' : html`, <b class="differs">not ${entry.currency} ${entry.amount}</b>.`
-  }</p>`;
+/** Renders the amounts that differ, and what the service says now. */
+function renderCompared(asked: Asked | undefined, entry: JournalEntry): Html | '' {
+  const { attention, other, price } = entry;
+  if (attention === undefined) return '';
+  const lines = [
+    other &&
+      html`Its transaction was recorded with <b>${formatMoney(other)}</b>${renderDifference(other, entry)}.`,
+    isSame(price, entry)
+      ? undefined
+      : html`The order’s latest price is <b>${formatMoney(price)}</b>${renderDifference(price, entry)}.`,
+    asked && renderAsked(asked, entry),
+  ].filter((line) => line !== undefined);
+  return lines.length === 0
+    ? ''
+    : html`<div class="asked">${lines.map((line) => html`<p>${line}</p>`)}</div>`;
 }
 
-const DECISIONS: Readonly<Record<Offer, string>> = {
-  reference: 'The charge exists',
-  not_charged: 'No charge exists',
-  accepted: 'Take the payment as it is',
-  closed: 'Close the payment',
+const isSame = (one: JournalEntry['price'], other: JournalEntry['price']) =>
+  one.currency === other.currency && isSameAmount(one.amount, other.amount);
+
+const renderDifference = (one: JournalEntry['price'], entry: JournalEntry) =>
+  isSame(one, entry) ? '' : html`, <b class="differs">not ${formatMoney(entry)}</b>`;
+
+function renderAsked(asked: Asked, entry: JournalEntry): Html {
+  if ('problem' in asked)
+    return html`The service could not be asked just now. ${escapeUnprintable(asked.problem)}`;
+  return html`The service says now: <b>${escapeUnprintable(asked.status)}</b>, <b>${formatMoney(asked)}</b>${renderDifference(asked, entry)}.`;
+}
+
+const DECISIONS: Readonly<Record<Offer, (entry: JournalEntry) => string>> = {
+  reference: () => 'The charge exists',
+  not_charged: () => 'No charge exists',
+  accepted: (entry) => `Take ${formatMoney(entry.other ?? entry)} as it is`,
+  closed: () => 'Close the payment',
 };
 
-const NOT_CHARGED_TWICE =
-  ' If a charge exists after all, the customer pays twice: search the records of the service again an hour later.';
+/** What else follows from a decision. */
+function describeRisk(offer: Offer, { kind }: Subject): string {
+  if (offer === 'not_charged')
+    return ' If a charge exists after all, the customer pays twice: search the records of the service again an hour later.';
+  return offer === 'closed' && kind === 'order'
+    ? ' The customer can then pay the order again, unless another payment of it is under way or paid.'
+    : '';
+}
 
 /** Renders one decision: it opens, says what follows, and has a button of its own. */
 function renderOffer(
   offer: Offer,
   { name, number, entry }: ShownPayment,
+  subject: Subject,
   refused: Refused | undefined,
 ): Html {
   const own = refused?.offer === offer ? refused : undefined;
-  const title = DECISIONS[offer];
+  const title = DECISIONS[offer](entry);
   const id = `${offer}-${number}`;
   return html`<details name="offers-${number}"${own ? html` open` : ''}>
 <summary>${title}</summary>
-<form method="post" class="fields">
-<p class="small">${OFFERS[offer]}${offer === 'not_charged' ? NOT_CHARGED_TWICE : ''}</p>
+<form method="post" action="${linkTo(subject)}#payment-${number}" class="fields">
+<p class="small">${OFFERS[offer]}${describeRisk(offer, subject)}</p>
 <input type="hidden" name="payment" value="${name}">
 <input type="hidden" name="offer" value="${offer}">
 <input type="hidden" name="revision" value="${entry.revision}">
@@ -131,11 +175,12 @@ ${renderReasonField(id, own?.reason)}
 }
 
 /** Renders the form that adds a transaction to an order. */
-export function renderTransactionForm(name: string, refused: Refused | undefined): Html {
+export function renderTransactionForm(id: string, refused: Refused | undefined): Html {
+  const name = `order ${id}`;
   const own = refused?.name === name ? refused : undefined;
   return html`<section class="card"><details${own ? html` open` : ''}>
 <summary>Add a transaction that belongs to this order</summary>
-<form method="post" class="fields">
+<form method="post" action="${linkTo({ kind: 'order', id })}" class="fields">
 <p class="small">For a payment that the journal does not know. The service is asked first: it must have the transaction, and no other order may have it.</p>
 <input type="hidden" name="payment" value="${name}">
 <input type="hidden" name="offer" value="reference">

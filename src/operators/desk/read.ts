@@ -56,14 +56,13 @@ export async function findSubjects({ journal }: Sources, text: string): Promise<
   try {
     if (/^txn-/i.test(text)) {
       for await (const entry of journal.list({ reference: text, limit: 20 })) add(nameSubject(entry));
-    } else {
-      const [, order] = /^(.+)\/\d{1,6}$/su.exec(text) ?? [];
-      const names = [text, ...(order === undefined ? [] : [order])].map(
-        (id) => ({ kind: 'order', id }) as const,
-      );
-      for (const name of [...names, { kind: 'key', id: text } as const])
-        if (await journal.read(namePaymentOf(name, 1))) add(name);
     }
+    const [, order] = /^(.+)\/\d{1,6}$/su.exec(text) ?? [];
+    const names = [text, ...(order === undefined ? [] : [order])].map(
+      (id) => ({ kind: 'order', id }) as const,
+    );
+    for (const name of [...names, { kind: 'key', id: text } as const])
+      if (await journal.read(namePaymentOf(name, 1))) add(name);
   } catch (error) {
     problem = describeError(error);
   }

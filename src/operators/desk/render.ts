@@ -3,11 +3,11 @@
 import { html } from 'hono/html';
 import type { RecordName } from '../../journal/names.ts';
 import { type Html, renderDocument } from '../../pages/markup.ts';
-import { escapeUnprintable, formatAge } from '../text.ts';
+import { escapeUnprintable, formatAge, formatTime } from '../text.ts';
 import { REASONS } from '../words.ts';
 import type { Refused } from './decide.ts';
 import { renderHistory } from './history.ts';
-import { renderPayment, renderTransactionForm, startUpper } from './payment.ts';
+import { isDone, renderPayment, renderTransactionForm, startUpper } from './payment.ts';
 import { type FoundSubjects, type List, linkTo, nameSubject, type Subject } from './read.ts';
 
 function renderPage(title: string, body: Html, text = ''): Html {
@@ -36,7 +36,7 @@ export function renderList({ items, more, problem }: List): Html {
 <b class="who">${entitle(name)}</b>
 <b class="amount">${currency} ${amount}</b>
 <span class="why">${startUpper(REASONS[reason])}</span>
-<span class="when">${formatAge(since)}</span>
+<time class="when" datetime="${formatTime(since)}">${formatAge(since)}</time>
 <code class="reference">${escapeUnprintable(reference ?? '')}</code>
 </a></li>`;
   });
@@ -54,10 +54,13 @@ ${more === undefined ? '' : html`<p class="actions"><a class="action" href="?lim
   return renderPage('What needs a person', body);
 }
 
+const BACK = html`<p class="back"><a href="?">What needs a person</a></p>`;
+
 /** Renders what a search found, if it is not one alone. */
 export function renderFound(text: string, { names, problem }: FoundSubjects): Html {
   const shown = escapeUnprintable(text);
-  const body = html`<h1>${names.length > 0 ? `What fits “${shown}”` : `Nothing fits “${shown}”`}</h1>
+  const body = html`${BACK}
+<h1>${names.length > 0 ? `What fits “${shown}”` : `Nothing fits “${shown}”`}</h1>
 ${renderProblem(problem)}
 ${
   names.length > 0
@@ -74,7 +77,7 @@ export function renderSubject(subject: Subject & { readonly refused?: Refused })
   const { kind, id, payments, problem, refused } = subject;
   const name = entitle(subject);
   const needed = payments.filter(({ entry }) => entry.attention !== undefined);
-  const body = html`<p class="back"><a href="?">What needs a person</a></p>
+  const body = html`${BACK}
 <div class="title"><h1>${name}</h1> ${renderState(subject)}</div>
 ${renderProblem(problem)}
 ${refused && !payments.some((payment) => payment.name === refused.name) ? renderRefusal(refused) : ''}
@@ -82,11 +85,13 @@ ${payments.length === 0 && problem === undefined ? html`<p class="card">The jour
 <div class="columns">
 <div class="list">
 ${[...needed, ...payments.filter((payment) => !needed.includes(payment))].map((payment) => renderPayment(payment, subject, refused))}
-${kind === 'order' && payments.length > 0 ? renderTransactionForm(`order ${id}`, refused) : ''}
+${kind === 'order' && payments.length > 0 ? renderTransactionForm(id, refused) : ''}
 </div>
 ${payments.length > 0 ? renderHistory(payments) : ''}
 </div>`;
-  return renderPage(name, body);
+  // A screen reader says the title first.
+  const result = payments.some((payment) => isDone(payment, subject)) ? 'Recorded: ' : '';
+  return renderPage(`${refused ? 'Not recorded: ' : result}${name}`, body);
 }
 
 const renderRefusal = ({ message }: Refused) => html`<p class="card problem" role="alert">${message}</p>`;

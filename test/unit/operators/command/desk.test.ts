@@ -58,6 +58,18 @@ describe('the desk', () => {
     await expect(open(origin)).rejects.toThrow('fetch failed');
   });
 
+  test('keeps who is signed in at another one', async () => {
+    const { exports } = await startShop();
+    const desks = [await startDesk(exports), await startDesk(exports)];
+    const cookies = await Promise.all(desks.map(async ({ address }) => readCookie(await open(address))));
+    // A browser has one cookie of each name for all ports of this machine.
+    expect(new Set(cookies.map((cookie) => cookie.split('=')[0])).size).toBe(2);
+    for (const { origin, stop } of desks) {
+      expect((await open(origin, { cookie: cookies.join('; ') })).status).toBe(200);
+      await stop();
+    }
+  });
+
   test('does not answer to a name that another site points to it', async () => {
     const { origin, stop } = await startDesk((await startShop()).exports);
     expect(await openAs(origin, 'evil.example')).toBe(421);

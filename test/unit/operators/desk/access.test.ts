@@ -97,6 +97,22 @@ describe('a form', () => {
     expect(await own.journal.read('17/1')).toMatchObject({ resolutions: [] });
   });
 
+  test('that was read before is refused with what to do', async () => {
+    const { desk } = openDesk();
+    const body = new URLSearchParams(FORM);
+    const request = new Request('https://shop.example/?order=17', {
+      method: 'POST',
+      headers: OWN_PAGE,
+      body,
+    });
+    await request.text();
+    const response = await desk(request);
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining('mount the desk first'),
+    ]);
+  });
+
   test('on the page of nothing is refused', async () => {
     expect(await openDesk().send('?', FORM)).toMatchObject({ status: 400 });
   });

@@ -59,9 +59,10 @@ test('accepts an earlier price, after which the shop delivers', async () => {
 test('closes a payment that is dealt with outside, and can replace that', async () => {
   const { own, open, decide, loseResponse } = openDesk();
   const reference = await loseResponse('17');
-  expect((await decide('?order=17', 'closed', { reason: 'paid back' })).html).toContain(
-    'The payment is closed',
-  );
+  expect((await open('?order=17')).html).toContain('The customer can then pay the order again, unless');
+  const closed = await decide('?order=17', 'closed', { reason: 'paid back' });
+  expect(closed.html).toContain('not followed. The customer can now pay again, with another payment.');
+  expect(closed.html).toContain('<title>Recorded: Order 17');
   expect((await open('?order=17')).html).toContain('Decide again');
   await decide('?order=17', 'reference', { reference, reason: 'it was not paid back' });
   const entry = await own.journal.read('17/1');
@@ -83,7 +84,10 @@ test('adds a transaction to an order, if the service has it', async () => {
     html: expect.stringContaining('The service has no such transaction.'),
   });
   expect(unknown.html).toContain('value="TXN-nowhere"');
-  expect(await send('?order=17', { ...form, reference })).toMatchObject({ status: 200 });
+  const added = await send('?order=17', { ...form, reference });
+  expect(added).toMatchObject({ status: 200, html: expect.stringContaining('<b>Recorded.</b>') });
+  // No request was sent for it.
+  expect(added.html).not.toContain('Payment 2: The request');
   expect((await own.read('17')).payments).toMatchObject([{}, { reference }]);
   expect(postsOf(shop)).toHaveLength(2);
 });
@@ -123,6 +127,32 @@ describe('a second person', () => {
     expect(await own.journal.read('17/1')).toMatchObject({ state: 'closed', resolutions: [{}] });
   });
 
+  test('with the same decision is told who was first', async () => {
+    const authorize = ({ headers }: Request) => headers.get('x-user') ?? KOFI;
+    const { own, decide, send, loseResponse } = openDesk({ authorize });
+    await loseResponse('17');
+    const { revision = '' } = (await own.journal.read('17/1')) ?? {};
+    await decide('?order=17', 'closed', { reason: 'paid back' });
+    const ama = { 'sec-fetch-site': 'same-origin', 'x-user': 'ama@shop.example' };
+    const form = { payment: 'order 17/1', offer: 'closed', reason: 'paid back too', revision };
+    const { html } = await send('?order=17', form, ama);
+    expect(html).toContain(`Decided by ${KOFI}.`);
+    expect(html).not.toContain('ama@shop.example');
+  });
+
+  test('keeps what they typed, though it no longer fits', async () => {
+    const { shop, own, decide, send, loseResponse } = openDesk();
+    const reference = await loseResponse('17');
+    const { revision = '' } = (await own.journal.read('17/1')) ?? {};
+    await decide('?order=17', 'reference', { reference, reason: REASON });
+    shop.service.approve(reference);
+    await own.wait('17', { timeout: 60_000 });
+    const form = { payment: 'order 17/1', offer: 'closed', reason: 'paid back, ticket 4471', revision };
+    const { status, html } = await send('?order=17', form);
+    expect(status).toBe(409);
+    expect(html).toContain('You wrote: “paid back, ticket 4471”');
+  });
+
   test('who presses twice decides once', async () => {
     const { own, open, send, loseResponse } = openDesk();
     await loseResponse('17');
@@ -141,6 +171,19 @@ describe('a second person', () => {
 });
 
 describe('a decision that cannot be made', () => {
+  test('is the only result that is shown', async () => {
+    const { open, decide, loseResponse } = openDesk();
+    await loseResponse('17');
+    await decide('?order=17', 'closed', { reason: 'paid back' });
+    const { html } = await open('?order=17&done=1.1');
+    expect(html).toContain('<b>Recorded.</b>');
+    const [, action = ''] = /<form method="post" action="([^"]+)"/.exec(html) ?? [];
+    expect(action).toBe('?order=17#payment-1');
+    const refused = await decide(action, 'not_charged', { reason: REASON, amount: '1' });
+    expect(refused.html).not.toContain('<b>Recorded.</b>');
+    expect(refused.html).toContain('<title>Not recorded: Order 17');
+  });
+
   test.each([
     ['without a reason', { offer: 'closed', reason: ' ' }, 422, 'Write down what you found out.'],
     ['of no kind', { offer: 'paid', reason: REASON }, 422, 'Choose one of the decisions.'],

@@ -48,6 +48,12 @@ describe('a search', () => {
     expect((await open(`?find=${reference}`)).html).toContain('<h1>Key k</h1>');
   });
 
+  test('for an order that is named like a transaction leads to it', async () => {
+    const { own, open } = openDesk();
+    await own.charge('TXN-5', momo);
+    expect((await open('?find=TXN-5')).html).toContain('<h1>Order TXN-5</h1>');
+  });
+
   test('for a name of an order and of a key shows both', async () => {
     const { own, open } = openDesk();
     await own.charge('17', momo);
@@ -93,16 +99,62 @@ describe('an order', () => {
     shop.service.fault('chargeMobileMoney', { kind: 'wrongAmount', amount: '12.00' });
     await own.charge('17', momo);
     const { html } = await open('?order=17');
+    expect(html).toContain('recorded with <b>GHS 12.00</b>, <b class="differs">not GHS 25.50</b>.');
     expect(html).toContain('The service says now: <b>pending</b>, <b>GHS 25.50</b>.');
     shop.service.fault('verify', { kind: 'status', status: 500 });
     expect((await open('?order=17')).html).toContain('The service could not be asked just now.');
   });
 
+  test('shows its latest price beside what was paid', async () => {
+    const { shop, own, open } = openDesk();
+    const { payments } = await own.charge('17', momo);
+    await own.charge('17', { ...momo, amount: '30.00' });
+    shop.service.approve(payments[0]?.reference ?? '');
+    await own.wait('17', { timeout: 60_000 });
+    const { html } = await open('?order=17');
+    expect(html).toContain('latest price is <b>GHS 30.00</b>, <b class="differs">not GHS 25.50</b>.');
+    expect(html).toContain('<summary>Take GHS 25.50 as it is</summary>');
+  });
+
+  test('shows which of two payments pays it', async () => {
+    const { shop, own, open } = openDesk();
+    await own.charge('17', momo);
+    const { payments } = await own.charge('17', { ...momo, network: 'telecel' }, { startAnother: true });
+    for (const { reference = '' } of payments) {
+      shop.service.approve(reference);
+      await own.payments.check(reference);
+    }
+    await own.sweep();
+    const { html } = await open('?order=17');
+    const winner = (await own.read('17')).payments.findIndex(({ attention }) => attention === undefined);
+    const [, pays] = /id="title-(\d)">Payment \d<\/h2> <span class="badge success">/.exec(html) ?? [];
+    expect(pays).toBe(String(winner + 1));
+    expect(html.match(/Pays the order/g)).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      'was refused',
+      { kind: 'status', status: 400 },
+      'The request was sent, and was refused: invalid_request',
+    ],
+    ['got no result', { kind: 'reset' }, 'The request was sent, and got no result: connection_error'],
+  ] as const)('has in its history that a request %s', async (_what, fault, text) => {
+    const { shop, own, open } = openDesk();
+    shop.service.fault('chargeMobileMoney', fault);
+    await own.charge('17', momo);
+    expect((await open('?order=17')).html).toContain(text);
+  });
+
   test('shows no API key, phone number or email of a customer', async () => {
-    const { open, loseResponse } = openDesk();
-    await loseResponse('17');
+    const { shop, open, decide, loseResponse } = openDesk();
+    const reference = await loseResponse('17');
+    const message = `${API_KEY} may not read ${PHONE} of ${charge.customer_email}`;
+    shop.service.fault('verify', { kind: 'status', status: 400, body: { message } });
+    const refused = await decide('?order=17', 'reference', { reference, reason: 'found' });
+    expect(refused.status).not.toBe(200);
     const pages = await Promise.all(['?', '?order=17', '?find=17'].map((query) => open(query)));
-    for (const { html } of pages)
+    for (const { html } of [refused, ...pages])
       for (const secret of [API_KEY, PHONE, charge.customer_email]) expect(html).not.toContain(secret);
   });
 
