@@ -27,6 +27,7 @@ const layers: [string, RegExp][] = [
   ['testing', /^testing\//],
   ['sandbox', /^sandbox\//],
   ['review desk and journal command', /^operators\//],
+  ['probe', /^probe\//],
 ];
 
 /** Each part of the repository, and the parts that its files can import. The first pattern that fits counts. */
