@@ -1,6 +1,6 @@
 /** What the package assumes about the service and cannot know. */
 export interface Assumption {
-  /** As docs/reference/service.md marks it, after "Assumption:". */
+  /** As docs/reference/service.md marks it, after "Assumption:". What follows there explains it. */
   readonly sentence: string;
   /** What in the package leans on it. */
   readonly leans: string;
@@ -29,7 +29,7 @@ export const assumptionsBySection = {
     },
     'idle-connections': {
       sentence:
-        'the service keeps an idle connection for 4 s or longer, or announces a shorter time in `Keep-Alive: timeout=…`. [Otherwise](../explanation/idle-connections.md) a charge can be `unknown`.',
+        'the service keeps an idle connection for 4 s or longer, or announces a shorter time in `Keep-Alive: timeout=…`.',
       leans: 'the outcome of a charge over a connection that was idle',
       todo: 'Close idle connections earlier, by fetch with an Agent of undici: docs/explanation/idle-connections.md.',
       ask: 'How long do you keep an idle connection, and do you send Keep-Alive: timeout=…?',
@@ -43,8 +43,7 @@ export const assumptionsBySection = {
   },
   Authentication: {
     'key-mode': {
-      sentence:
-        "the API key alone chooses the mode, and is printable ASCII text. `payments.mode` is `'test'` for a key `sk_test_…`, and `'unknown'` for any other.",
+      sentence: 'the API key alone chooses the mode, and is printable ASCII text.',
       leans: 'the option mode, and the journal, which keeps the modes apart',
       ask: 'What does a live key look like, and what chooses the mode? Can two keys be valid at once?',
       unshown: 'a test key shows one mode alone',
@@ -56,8 +55,7 @@ export const assumptionsBySection = {
       ask: 'How do you respond to a request with a wrong API key, and to one without an API key?',
     },
     'unknown-headers': {
-      sentence:
-        'the service ignores headers that it does not know. The package also sends `Accept`, `User-Agent`, `X-Request-Id`, and `Accept-Encoding: identity`.',
+      sentence: 'the service ignores headers that it does not know.',
       leans: 'every request, and the search for a charge by its request id',
       ask: 'Do you accept the headers X-Request-Id and Accept-Encoding: identity, and do you log the first?',
     },
@@ -71,8 +69,7 @@ export const assumptionsBySection = {
       ask: 'Does status: false in a response always mean that no transaction was made?',
     },
     'success-2xx': {
-      sentence:
-        'a successful response has a 2xx status. If its body has another shape, the outcome of a POST is `unknown`.',
+      sentence: 'a successful response has a 2xx status.',
       leans: 'every result',
       todo: 'Do not go live: every payment would end as unknown. Look at the address, and open an issue.',
       ask: 'Is the body of a successful response as you document it, with status true and data?',
@@ -148,7 +145,7 @@ export const assumptionsBySection = {
     },
     'none-is-null': {
       sentence:
-        'an absent, `null` or empty `paid_at` or `customer_email` means "none", and is returned as `null`. So is a `paid_at` that is no ISO 8601 time with an offset.',
+        'an absent, `null` or empty `paid_at` or `customer_email` means "none", and is returned as `null`.',
       leans: 'paid_at of an unpaid transaction, which is null',
       todo: 'Read paid_at only if status is success.',
       ask: 'What is paid_at of a transaction that is not paid?',
@@ -168,15 +165,14 @@ export const assumptionsBySection = {
   },
   Statuses: {
     'success-stays': {
-      sentence:
-        '`success` never changes again. Any other status can be followed by any status, and Read the status can report `processing` too.',
+      sentence: '`success` never changes again.',
       leans: 'delivery: an order that is paid stays paid',
       todo: 'Deliver only after a person has looked, or wait before you deliver.',
       ask: 'Can a transaction with the status success change again, such as by a reversal?',
     },
     'failed-stays': {
       sentence:
-        'a payment that is `failed` or `abandoned` is not paid later on the same page, so a wait ends. Orders and follow-ups check it all the same.',
+        'a payment that is `failed` or `abandoned` is not paid later on the same page, so a wait ends.',
       leans: 'finalStatuses, by which a wait ends',
       todo: "Leave the status out of polling.finalStatuses: finalStatuses: ['success', …].",
       ask: 'Which statuses are final? Can failed or abandoned become success?',
@@ -194,8 +190,7 @@ export const assumptionsBySection = {
       ask: 'How soon after the customer has paid does a read report it?',
     },
     'other-statuses': {
-      sentence:
-        "other statuses can appear. They read as `status: 'unrecognised'` with the value in `raw_status`, and never end a wait.",
+      sentence: 'other statuses can appear.',
       leans: 'waits and orders',
       ask: 'Which statuses are there beside pending, processing, success, failed and abandoned?',
       unshown: 'no status can break it',
@@ -204,14 +199,13 @@ export const assumptionsBySection = {
   'Amounts and currencies': {
     'two-decimals': {
       sentence:
-        'an amount has at most two decimals in every currency, and at most 2⁴⁶, up to which a JSON number is exact. The package refuses others, and never rounds.',
+        'an amount has at most two decimals in every currency, and at most 2⁴⁶, up to which a JSON number is exact.',
       leans: 'InvalidInputError, and the comparison of amounts',
       todo: 'Nothing to change: the package sends no such amount. Other programs of yours must not either.',
       ask: 'Which currencies and which largest amount do you accept, and do you round an amount?',
     },
     'money-echoed': {
-      sentence:
-        'a response names the amount and currency of the request, without a fee. A response with others is a `TransactionMismatchError`. Amounts are compared as decimals, currencies without regard to case.',
+      sentence: 'a response names the amount and currency of the request, without a fee.',
       leans: 'expect, and every order: a payment of another amount needs a person',
       todo: 'Do not go live: every payment would be a mismatch. Open an issue.',
       ask: 'Is a fee added to amount in any response?',
@@ -226,7 +220,7 @@ export const assumptionsBySection = {
   Errors: {
     refusal: {
       sentence:
-        "a registered 4xx status other than 408 means that the service refused the request, so no charge exists from it, on which `outcome: 'rejected'` relies. For a body that names a transaction, or did not arrive whole, the outcome is `unknown` ([details](errors.md#know-when-a-refusal-counts)).",
+        "a registered 4xx status other than 408 means that the service refused the request, so no charge exists from it, on which `outcome: 'rejected'` relies.",
       leans: 'outcome: rejected, after which a shop can charge again',
       todo: 'Let a person look into each RequestRejectedError before the order is charged again.',
       ask: 'Does every 4xx mean that no transaction was made?',
@@ -263,7 +257,7 @@ export const assumptionsBySection = {
       ask: 'When are two equal requests one transaction, and for how long? How can we find a charge without its reference?',
     },
     'idempotency-key': {
-      sentence: 'the service has no idempotency key. The package sends none to it.',
+      sentence: 'the service has no idempotency key.',
       leans: 'an unresolved key, which a person has to look into',
       todo: 'Open an issue: with the header Idempotency-Key, a lost response would need no person.',
       ask: 'Do you accept an idempotency key?',
@@ -286,8 +280,7 @@ export const assumptionsBySection = {
   },
   Limits: {
     'rate-limit': {
-      sentence:
-        'above its rate limit the service responds with 429. The package then pauses for `Retry-After`, and limits its own polls to 50 per second by default.',
+      sentence: 'above its rate limit the service responds with 429.',
       leans: 'polling.maxRequestsPerSecond',
       ask: 'How many requests per second do you allow, for each API key and each reference?',
       unshown: 'the probe stays below every limit',

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { type Assumption, assumptionsBySection } from '../../../src/probe/assumptions.ts';
+import { deviations } from '../../../src/testing/deviations.ts';
+
+const readPage = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const sections = Object.entries(assumptionsBySection).map(([heading, assumptions]) => ({
+  heading,
+  all: Object.values<Assumption>(assumptions),
+}));
+
+/** Returns the text below a heading, each item of a list in one line. */
+function readSection(page: string, heading: string): string {
+  const [, text = ''] = new RegExp(`^## ${heading}\n(.*?)(?=^## |$(?![\\s\\S]))`, 'ms').exec(page) ?? [];
+  return text.replace(/\n {2,}/g, ' ');
+}
+
+test.each(sections)('service.md marks the assumptions of the table below $heading', ({ heading, all }) => {
+  const marked = [
+    ...readSection(readPage('docs/reference/service.md'), heading).matchAll(/^- \*\*Assumption:\*\* (.+)$/gm),
+  ];
+  // To change one, change src/probe/assumptions.ts and the page. What the page explains follows the sentence.
+  const starts = marked.map(([, text = ''], at) => text.slice(0, all[at]?.sentence.length));
+  expect(starts).toEqual(all.map(({ sentence }) => sentence));
+});
+
+test('service.md marks no assumption elsewhere', () => {
+  const marked = readPage('docs/reference/service.md').match(/^- \*\*Assumption:\*\*/gm) ?? [];
+  expect(marked).toHaveLength(sections.reduce((sum, { all }) => sum + all.length, 0));
+});
+
+test('going-live.md asks the questions of the table', () => {
+  const list = sections.map(({ heading, all }) => {
+    const anchor = heading.toLowerCase().replaceAll(' ', '-');
+    return `- **[${heading}](../reference/service.md#${anchor})**: ${all.flatMap(({ ask }) => ask ?? []).join(' ')}`;
+  });
+  // If it differs: copy the list of src/probe/assumptions.ts, as the test expects it, to the page.
+  const section = readSection(readPage('docs/guides/going-live.md'), 'Ask the provider of the service');
+  expect(section.match(/^- .+$/gm)).toEqual(list);
+});
+
+test('payment-sandbox.md lists the deviations', () => {
+  const section = readSection(readPage('docs/reference/payment-sandbox.md'), 'Break an assumption');
+  const rows = [...section.matchAll(/^\| `([\w-]+)` \| (.+) \|$/gm)].map(([, id, label]) => [id, label]);
+  expect(rows).toEqual(Object.entries(deviations).map(([id, { label }]) => [id, label]));
+});
