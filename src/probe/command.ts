@@ -41,8 +41,8 @@ const reportSchema = z.object({
 });
 
 /** How fast it asks, and how long it waits. Tests are faster. */
-export type Pace = Pick<ServiceOptions, 'timeout' | 'grace' | 'interval'>;
-const PACE: Pace = { timeout: 10_000, grace: 10_000, interval: 200 };
+export type Pace = Pick<ServiceOptions, 'timeout' | 'grace' | 'interval' | 'idleTime'>;
+const PACE: Pace = { timeout: 10_000, grace: 10_000, interval: 200, idleTime: 4_000 };
 
 /** Runs `payment-probe` with these arguments, and returns its exit code. It never rejects. */
 export async function runProbeCommand(
@@ -111,7 +111,7 @@ async function run(
   await screen.out.print(
     ...findings.flatMap(formatFinding).map(screen.show),
     '',
-    `${broken} of ${findings.filter(({ verdict }) => verdict !== 'not shown').length} do not hold. Left at the service, in test mode: ${transactions} transactions of the smallest amount.`,
+    `Does not hold: ${broken} of ${findings.filter(({ verdict }) => verdict !== 'not shown').length}. Left at the service, in test mode: ${transactions} transactions of the smallest amount.`,
   );
   if (values.json !== undefined)
     await writeFile(values.json, `${JSON.stringify({ version, findings }, null, 2)}\n`);

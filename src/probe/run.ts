@@ -28,7 +28,8 @@ export async function runProbe(
   const checks = createChecks(service, await readFirst(service), around);
   const found = new Map<string, Finding>();
   for (const [id, check] of Object.entries(checks)) {
-    const finding: Finding = await check().then(
+    const attempt = options.signal.aborted ? Promise.reject(new NotShown('stopped')) : check();
+    const finding: Finding = await attempt.then(
       ({ holds, seen, took }) => ({
         id,
         verdict: holds ? 'holds' : 'does not hold',

@@ -24,6 +24,8 @@ export interface ServiceOptions {
   readonly grace: number;
   /** Between the starts of two requests, in milliseconds. */
   readonly interval: number;
+  /** How long an idle connection has to stay open, in milliseconds. */
+  readonly idleTime: number;
 }
 
 /** What came back. */
@@ -109,26 +111,36 @@ export class Service {
     await sleep(milliseconds, undefined, { signal: this.options.signal });
   }
 
-  /** Returns how long a connection stays open without a request, and what the service announces. */
-  watchIdleConnection(limit: number) {
-    const { baseUrl, apiKey, signal } = this.options;
+  /** Returns what the service announces of an idle connection, and otherwise whether it stays open. */
+  async watchIdleConnection(): Promise<{ announced?: string; isClosed?: boolean }> {
+    const { baseUrl, apiKey, idleTime, timeout } = this.options;
+    await this.#takeTurn();
     const { Agent, request } = baseUrl.startsWith('https:') ? https : http;
     const agent = new Agent({ keepAlive: true });
     const headers = { authorization: `Bearer ${apiKey}` };
     const url = `${baseUrl}/transactions/verify/${this.nobodys}`;
-    return new Promise<{ closedAfter?: number; announced?: string | undefined }>((resolve, reject) => {
+    const signal = this.#limit(timeout + idleTime);
+    return new Promise<{ announced?: string; isClosed?: boolean }>((resolve, reject) => {
       const sent = request(url, { agent, headers, signal }, (response) => {
         const { connection, 'keep-alive': keepAlive } = response.headers;
-        const announced = connection === 'close' ? connection : keepAlive?.toString();
-        const startedAt = performance.now();
-        const timer = setTimeout(() => resolve({ announced }), announced === undefined ? limit : 0);
+        const [announced] = /^(?:close|timeout=\d+)/i.exec(`${keepAlive ?? connection}`) ?? [];
+        const timer = setTimeout(() => resolve(announced ? { announced } : {}), announced ? 0 : idleTime);
         response.resume().socket.once('close', () => {
           clearTimeout(timer);
-          resolve({ announced, closedAfter: performance.now() - startedAt });
+          resolve({ isClosed: true });
         });
       });
       sent.on('error', reject).end();
     }).finally(() => agent.destroy());
+  }
+
+  #limit(timeout: number): AbortSignal {
+    return AbortSignal.any([this.options.signal, AbortSignal.timeout(timeout)]);
+  }
+
+  async #takeTurn(): Promise<void> {
+    await this.sleep(Math.max(0, this.#nextAt - performance.now()));
+    this.#nextAt = performance.now() + this.options.interval;
   }
 
   async #post(operation: string, body: object, sent: Sent = {}): Promise<Reply> {
@@ -150,9 +162,8 @@ export class Service {
     path: string,
     { body, headers, apiKey = this.options.apiKey }: Sent,
   ): Promise<Reply> {
-    const { baseUrl, interval, signal, timeout } = this.options;
-    await this.sleep(Math.max(0, this.#nextAt - performance.now()));
-    this.#nextAt = performance.now() + interval;
+    const { baseUrl, timeout } = this.options;
+    await this.#takeTurn();
     const startedAt = performance.now();
     const response = await fetch(`${baseUrl}/transactions/${path}`, {
       method,
@@ -163,7 +174,7 @@ export class Service {
         ...headers,
       },
       body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+      signal: this.#limit(timeout),
     });
     const text = await response.text();
     const json = parseJson(text);
@@ -199,8 +210,9 @@ const CAUSES: readonly (readonly [RegExp, string])[] = [
 /** Says what keeps a response away, without a value of the request. */
 export function explainFailure(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = String(Reflect.get(Object(cause), 'code') ?? Reflect.get(Object(cause), 'name'));
-  const plain = /^\w{1,48}$/.test(code) ? code : 'Error';
-  const [, words = ''] = CAUSES.find(([pattern]) => pattern.test(plain)) ?? [];
+  // The code of a DOMException is a number.
+  const codes: unknown[] = [Reflect.get(Object(cause), 'code'), Reflect.get(Object(cause), 'name')];
+  const plain = codes.find((code) => typeof code === 'string' && /^\w{1,48}$/.test(code)) ?? 'Error';
+  const [, words = ''] = CAUSES.find(([pattern]) => pattern.test(`${plain}`)) ?? [];
   return `${words} (${plain})`;
 }

@@ -4,7 +4,7 @@ import { runProbe } from '../../../src/probe/run.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
 
 /** As short as loopback allows: nothing here waits for a clock but an idle connection. */
-export const FAST = { timeout: 5_000, grace: 20, interval: 0 };
+export const FAST = { timeout: 5_000, grace: 5, interval: 0, idleTime: 4_000 };
 
 export const NOBODY: Surroundings = { skipsCharge: false, person: null, webhooks: null };
 
