@@ -180,7 +180,7 @@ export const assumptionsBySection = {
     'new-is-open': {
       sentence: 'a new payment is `pending` or `processing`.',
       leans: 'waits, which would end at once, and orders, which would start another payment',
-      todo: 'Leave the status out of polling.finalStatuses.',
+      todo: 'Leave the status out of polling.finalStatuses. If it is success, do not go live.',
       ask: 'Which status does a new payment have before the customer acts?',
     },
     'outcome-shown': {

@@ -111,7 +111,7 @@ async function run(
   await screen.out.print(
     ...findings.flatMap(formatFinding).map(screen.show),
     '',
-    `Does not hold: ${broken} of ${findings.filter(({ verdict }) => verdict !== 'not shown').length}. Left at the service, in test mode: ${transactions} transactions of the smallest amount.`,
+    `Does not hold: ${broken} of ${findings.filter(({ verdict }) => verdict !== 'not shown').length}. Transactions of the smallest amount that are left in test mode: ${transactions}.`,
   );
   if (values.json !== undefined)
     await writeFile(values.json, `${JSON.stringify({ version, findings }, null, 2)}\n`);
