@@ -41,7 +41,7 @@ const reportSchema = z.object({
 });
 
 /** How fast it asks, and how long it waits. Tests are faster. */
-export type Pace = Pick<ServiceOptions, 'timeout' | 'grace' | 'interval' | 'idleTime'>;
+type Pace = Pick<ServiceOptions, 'timeout' | 'grace' | 'interval' | 'idleTime'>;
 const PACE: Pace = { timeout: 10_000, grace: 10_000, interval: 200, idleTime: 4_000 };
 
 /** Runs `payment-probe` with these arguments, and returns its exit code. It never rejects. */

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type Assumption, assumptionsBySection } from '../../../src/probe/assumptions.ts';
 import { deviations } from '../../../src/testing/deviations.ts';
+import { runCommand } from './run-command.ts';
+import { startTestSandbox } from './run-probe.ts';
 
 const readPage = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 const sections = Object.entries(assumptionsBySection).map(([heading, assumptions]) => ({
@@ -43,4 +45,21 @@ test('payment-sandbox.md lists the deviations', () => {
   const section = readSection(readPage('docs/reference/payment-sandbox.md'), 'Break an assumption');
   const rows = [...section.matchAll(/^\| `([\w-]+)` \| (.+) \|$/gm)].map(([, id, label]) => [id, label]);
   expect(rows).toEqual(Object.entries(deviations).map(([id, { label }]) => [id, label]));
+});
+
+test('payment-probe.md shows rows of a report, and what --help shows', async () => {
+  const page = readPage('docs/reference/payment-probe.md');
+  const { baseUrl, testKey } = await startTestSandbox({ deviate: 'new-is-open' });
+  const env = { PAYMENTS_BASE_URL: baseUrl, PAYMENTS_API_KEY: testKey };
+  const { out } = await runCommand([], { env });
+  const [, shown = ''] = /^```text\n(.*?)^```$/ms.exec(page) ?? [];
+  expect(shown.split('\n').length).toBeGreaterThan(5);
+  expect(shown.split('\n').filter((line) => !out.split('\n').includes(line))).toEqual([]);
+
+  const help = (await runCommand(['--help'], { env })).out;
+  const options = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name);
+  expect(options(page, /^\| `(--[\w-]+(?: <\w+>)?)`/gm)).toEqual(
+    options(help, /^ {2}(--[\w-]+(?: <\w+>)?)/gm),
+  );
+  expect(options(page, /^\| (\d) \|/gm)).toEqual(options(help, /^ {2}(\d) /gm));
 });
