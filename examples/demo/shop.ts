@@ -17,7 +17,7 @@ const orderPayments = createOrderPayments({
     console.log(`deliver order ${order}`);
     stop.abort();
   },
-  onAttention: console.error,
+  onAttention: ({ key, reason }) => console.error(`ALERT: payment ${key} is ${reason}`),
 });
 const customer = { customer_email: 'ama@example.com', phone: '024 412 3456', network: 'mtn' } as const;
 const { order, state, payments: all } = await orderPayments.charge('4', { amount: '80.00', ...customer });

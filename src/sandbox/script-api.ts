@@ -275,7 +275,7 @@ function createTestRoutes({ service, webhooks }: ScriptApiContext): Routes {
   return {
     '/double-charges': {
       GET: read(schemas.doubleChargesQuery, ({ within = Number.POSITIVE_INFINITY, limit }) => ({
-        doubleCharges: findDoubleCharges(service.ledger.list(), within, limit),
+        doubleCharges: findDoubleCharges(service.ledger.list(), { within }, limit),
       })),
     },
     '/advance': {

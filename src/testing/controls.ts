@@ -1,7 +1,11 @@
+import * as z from 'zod/mini';
 import type { Network } from '../api/input.ts';
 import type { OperationName } from '../api/operations.ts';
 import { type Transaction, transactionSchema } from '../api/transaction.ts';
-import { assertNoDoubleCharge } from './double-charge.ts';
+import { getCore } from '../journal/core.ts';
+import type { Journal } from '../journal/journal.ts';
+import { type OptionsShape, parseOptions, unchecked } from '../parse-options.ts';
+import { assertNoDoubleCharge, readOrders } from './double-charge.ts';
 import type { Faults } from './faults.ts';
 import { type ChargeEntry, type Entry, type FinalStatus, isCharge, type KnownStatus } from './ledger.ts';
 import { toTransactionData } from './responses.ts';
@@ -68,9 +72,38 @@ export interface PaymentControls {
    * Throws if one customer was charged the same amount on the same phone twice, unless the first charge had failed
    * before the second was made. Of the phone it compares the last nine digits. It ignores the case of the email.
    *
-   * @param options `within`: only count charges at most this many milliseconds apart. Default `Infinity`.
+   * Without the journal it cannot tell a double click from a customer who buys the same twice, so it throws for both.
+   *
+   * @param options `within`: only count charges at most this many milliseconds apart. Default `Infinity`. `purchases`: how many
+   * times a customer buys the same in this test. Default 1.
+   * @throws {Error} if there is a double charge: it names both references.
+   * @throws {ConfigurationError} if an option is unknown.
+   * @throws {RangeError} if `within` is no number or negative, or if `purchases` is no whole number from 1.
+   * @example afterEach(() => mock.expectNoDoubleCharge());
    */
-  expectNoDoubleCharge(options?: { within?: number }): void;
+  expectNoDoubleCharge(options?: { within?: number; purchases?: number }): void;
+  /**
+   * Rejects if an order was charged twice, on any phone and with any amount, unless the first charge had failed before the second
+   * was made. Charges of different orders, or under different idempotency keys, are purchases of their own. Keys that differ only
+   * in the number after the last slash, such as `order-17/1` and `order-17/2`, are of one order. A charge that the journal does
+   * not have is compared with every other, as without a journal.
+   *
+   * It is asynchronous because it reads the journal: await it.
+   *
+   * @param options `journal`: that of the client under test. `within` and `purchases`: as without a journal.
+   * @throws {Error} if there is a double charge: it names both references.
+   * @throws {ConfigurationError} if an option is unknown, or `journal` is none, or its store has no `list`.
+   * @throws {JournalError} if the journal cannot be read.
+   * @throws {RangeError} if `within` is no number or negative, or if `purchases` is no whole number from 1.
+   *
+   * @example
+   * ```ts
+   * await orderPayments.charge('17', details);
+   * await orderPayments.charge('18', details); // the customer buys the same again
+   * await mock.expectNoDoubleCharge({ journal });
+   * ```
+   */
+  expectNoDoubleCharge(options: { within?: number; purchases?: number; journal: Journal }): Promise<void>;
   /** The webhooks: who receives them, their faults, and what was sent. */
   readonly webhooks: WebhookControls;
   /**
@@ -80,11 +113,51 @@ export interface PaymentControls {
   reset(): void;
 }
 
+interface DoubleChargeOptions {
+  within?: number;
+  purchases?: number;
+  journal?: Journal;
+}
+
+const doubleChargeOptions = /* @__PURE__ */ (() =>
+  z.strictObject({
+    within: unchecked<number>(),
+    purchases: unchecked<number>(),
+    journal: unchecked<Journal>(),
+  } satisfies OptionsShape<DoubleChargeOptions>))();
+
+function parseDoubleChargeOptions(options: unknown) {
+  const {
+    within = Number.POSITIVE_INFINITY,
+    purchases = 1,
+    journal,
+  } = parseOptions(doubleChargeOptions, options, {
+    notAnObject: 'expectNoDoubleCharge takes an object, such as { journal }.',
+  });
+  if (!(typeof within === 'number' && within >= 0))
+    throw new RangeError(`within must be milliseconds, 0 or more, not ${within}.`);
+  if (!(Number.isInteger(purchases) && purchases >= 1))
+    throw new RangeError(`purchases must be a whole number, 1 or more, not ${purchases}.`);
+  if (journal !== undefined) getCore(journal);
+  return { rules: { within, purchases }, journal };
+}
+
 /** Creates the controls of a service, for the mock and for the sandbox. */
 export function createControls(service: PaymentService, webhooks: Webhooks): PaymentControls {
   const { ledger } = service;
   const toTransaction = (entry: Entry): Transaction =>
     transactionSchema.parse(toTransactionData(entry, ledger.getReportedStatus(entry)));
+  function expectNoDoubleCharge(options?: Omit<DoubleChargeOptions, 'journal'>): void;
+  function expectNoDoubleCharge(options: DoubleChargeOptions & { journal: Journal }): Promise<void>;
+  function expectNoDoubleCharge(options: DoubleChargeOptions = {}): Promise<void> | void {
+    const { rules, journal } = parseDoubleChargeOptions(options);
+    // Read at once: a test that does not wait for the journal can reset the mock meanwhile.
+    const entries = ledger.list();
+    if (journal === undefined) return assertNoDoubleCharge(entries, rules);
+    return readOrders(journal, service.exchanges).then((orders) =>
+      assertNoDoubleCharge(entries, { ...rules, orders }),
+    );
+  }
   return {
     get transactions() {
       return ledger.list().map(toTransaction);
@@ -105,8 +178,7 @@ export function createControls(service: PaymentService, webhooks: Webhooks): Pay
       service.faults.clear();
       webhooks.clearFaults();
     },
-    expectNoDoubleCharge: ({ within = Number.POSITIVE_INFINITY } = {}) =>
-      assertNoDoubleCharge(ledger.list(), within),
+    expectNoDoubleCharge,
     webhooks,
     reset: () => {
       service.reset();

@@ -19,7 +19,7 @@ export class Shop {
       payments: this.payments,
       journal,
       onPaid: ({ order }) => this.orders.deliver(order),
-      onAttention: ({ key, reason }) => console.error(`ALERT: a person is needed for ${key}: ${reason}`),
+      onAttention: ({ key, reason }) => console.error(`ALERT: payment ${key} is ${reason}`),
     });
     // It follows every payment, also that of a customer who never returns.
     void this.orderPayments.run();

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { approves, declines, lost, refused, refuses, type Stories } from '../story.ts';
+import { approves, declines, losesResponse, lost, refused, refuses, type Stories } from '../story.ts';
 
 export const readme: Stories = {
   'README.md, payment-collection-client': [
@@ -17,6 +17,11 @@ export const readme: Stories = {
       charges: 1,
     },
     { ...refuses, printed: [expect.stringContaining('422')], charges: 0 },
+    {
+      ...losesResponse,
+      printed: ["'order 17 is in_review'", "'ALERT: payment 17/1 is unresolved'"],
+      charges: 1,
+    },
   ],
   'README.md, Handle errors': [
     { where: 'the charge is accepted', printed: [], charges: 1 },
