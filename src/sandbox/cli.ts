@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../errors.ts';
-import { deviations, isDeviationId } from '../testing/deviations.ts';
+import { deviations } from '../testing/deviations.ts';
 import { version } from '../version.ts';
 import { SandboxError, type SandboxOptions, startSandbox } from './index.ts';
 
@@ -72,9 +72,6 @@ async function run(): Promise<void> {
     return;
   }
   const expiry = parseWhole('expiry', values.expiry, 1, 86_400);
-  const { deviate } = values;
-  if (deviate !== undefined && !isDeviationId(deviate))
-    throw new SandboxError('--deviate takes one of the names that --help shows.');
   await startAndPrint({
     port: parseWhole('port', values.port, 0, 65_535),
     host: values.host,
@@ -87,7 +84,7 @@ async function run(): Promise<void> {
     state: values.state,
     keep: parseWhole('keep', values.keep, 1, 10_000_000),
     promptExpiry: expiry && expiry * 1000,
-    deviate,
+    deviate: values.deviate,
   });
 }
 

@@ -18,7 +18,6 @@ import { listen, serve, stop, urlOf } from './server.ts';
 import { StateFile } from './state-file.ts';
 
 export type { MockCharge, PaymentControls } from '../testing/controls.ts';
-export type { DeviationId } from '../testing/deviations.ts';
 export type { Fault, Faults, ForgedFields, WebhookFault } from '../testing/faults.ts';
 export type { FinalStatus, KnownStatus } from '../testing/ledger.ts';
 export type { RecordedRequest } from '../testing/service.ts';

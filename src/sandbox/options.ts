@@ -6,7 +6,7 @@ import {
   optionalValue,
   parseOptions,
 } from '../parse-options.ts';
-import { type DeviationId, deviations, isDeviationId } from '../testing/deviations.ts';
+import { deviations } from '../testing/deviations.ts';
 import { MAX_DELAY_MS } from '../testing/ledger.ts';
 import { isHttpAddress } from '../testing/validate-request.ts';
 
@@ -102,7 +102,7 @@ export interface SandboxOptions {
    *
    * @default none is broken
    */
-  deviate?: DeviationId | undefined;
+  deviate?: string | undefined;
 }
 
 const optionsSchema = z.strictObject({
@@ -132,8 +132,8 @@ const optionsSchema = z.strictObject({
     isCountUpTo(MAX_DELAY_MS),
     `promptExpiry must be a whole number from 1 to ${MAX_DELAY_MS}.`,
   ),
-  deviate: optionalValue<DeviationId>(
-    isDeviationId,
+  deviate: optionalValue<string>(
+    (value) => typeof value === 'string' && Object.hasOwn(deviations, value),
     `deviate must be one of ${Object.keys(deviations).join(', ')}.`,
   ),
 } satisfies OptionsShape<SandboxOptions>);

@@ -4,7 +4,6 @@ import { redactReference } from '../redact.ts';
 import { isFinal } from '../schedule.ts';
 import { version } from '../version.ts';
 import type { Clock } from './clock.ts';
-import type { DeviationId } from './deviations.ts';
 import { FaultQueue, type Queued } from './fault-queue.ts';
 import { type ForgedFields, forgedFieldsSchema, parseWebhookFault, type WebhookFault } from './faults.ts';
 import { describeIssue, parseOrThrow } from './fields.ts';
@@ -77,7 +76,8 @@ export interface WebhooksContext {
   readonly onChange?: () => void;
   /** Called when webhooks begin to have a receiver, and when they no longer have one. */
   readonly onReceiver?: (hasReceiver: boolean) => void;
-  readonly deviation?: DeviationId | undefined;
+  /** The assumption that the service breaks. */
+  readonly deviation?: string | undefined;
 }
 
 /** What every delivery of one webhook has. */
