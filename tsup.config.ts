@@ -23,6 +23,7 @@ const others = {
     node: 'src/node/index.ts',
     phone: 'src/phone.ts',
     testing: 'src/testing/index.ts',
+    review: 'src/operators/desk/index.ts',
   },
 };
 const commands = {
@@ -113,11 +114,11 @@ const requireMsw: EsbuildPlugin = {
   },
 };
 
-/** Puts the texts of the sandbox's styles and script into the build, because no file beside it has them. */
+/** Puts the texts of styles and scripts into the build, because no file beside it has them. */
 const inlineTexts: EsbuildPlugin = {
   name: 'inline-texts',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]sandbox[\\/]assets[\\/]texts\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: /[\\/]texts\.ts$/ }, async ({ path }) => {
       const { texts } = await import(pathToFileURL(path).href);
       const quote = (text: string) => `\`${text.replace(/[\\`]|\$\{/g, '\\$&')}\``;
       const entries = Object.entries<string>(texts).map(
@@ -146,7 +147,7 @@ export default defineConfig([
     entry: { ...others.entry, ...schedule.entry, ...commands.entry },
     format: 'esm',
     splitting: true,
-    esbuildPlugins: [listCopied, beside(/^\.\/index\.ts$/, './sandbox.cjs')],
+    esbuildPlugins: [listCopied, beside(/^\.\/index\.ts$/, './sandbox.cjs'), inlineTexts],
     onSuccess: shareTypes,
   },
   {

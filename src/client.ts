@@ -300,7 +300,8 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
     const { journal } = this.#options;
     if (!journal)
       throw new ConfigurationError('resolve needs a journal: give the client one.', { operation: 'verify' });
-    const request = parseOptions(resolveOptionsSchema, options, { operation: 'verify' });
+    const notAnObject = 'A resolution needs { by, reason }: who decides, and what was found out.';
+    const request = parseOptions(resolveOptionsSchema, options, { operation: 'verify', notAnObject });
     const access = this.#getAccess();
     const { by, reason, revision } = options;
     const { signal, timeout } = normalizeRequestOptions(request, this.#options);

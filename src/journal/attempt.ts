@@ -4,7 +4,7 @@ import { JournalError } from '../errors.ts';
 import { complete, confirm, type MadeCharge, type Outcome, renew } from '../ledger/outcome.ts';
 import type { Ask, Owner } from '../ledger/press.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
-import { elapsedSince, readClocks, SharedAbortController, sleep, type Timestamp } from '../timing.ts';
+import { SharedAbortController, sleep, type Timestamp } from '../timing.ts';
 import { Hold } from './hold.ts';
 import type { RecordName } from './names.ts';
 import type { Found, Records } from './records.ts';
@@ -132,12 +132,13 @@ export class Attempt {
 
 /** Writes what must be recorded. What the journal does not take is tried again. */
 export async function keepTrying<T>(write: () => Promise<T>): Promise<T> {
-  const startedAt = readClocks();
+  // Not by the wall clock: one that is set, or a machine that slept, must not leave an outcome unrecorded.
+  const startedAt = performance.now();
   for (let tries = 0; ; tries++) {
     try {
       return await write();
     } catch (error) {
-      if (elapsedSince(startedAt) >= RECORD_FOR || !isTemporary(error)) throw error;
+      if (performance.now() - startedAt >= RECORD_FOR || !isTemporary(error)) throw error;
     }
     await sleep(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)] ?? 0, undefined);
   }

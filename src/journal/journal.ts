@@ -115,7 +115,7 @@ export interface JournalQuery {
   limit?: number | undefined;
 }
 
-/** Which items {@link Journal.listAttention} yields. */
+/** What {@link Journal.listAttention} yields, and `listInReview` of `createOrderPayments`. */
 export interface AttentionQuery {
   /** How many to yield at most. @default Infinity */
   limit?: number | undefined;
@@ -123,9 +123,10 @@ export interface AttentionQuery {
 
 /** What a person has to decide about one payment. */
 export interface AttentionItem
-  extends Pick<JournalEntry, 'key' | 'amount' | 'currency' | 'network' | 'reference' | 'requestIds'> {
-  /** The order that it is a payment of. */
-  readonly order: string | undefined;
+  extends Pick<
+    JournalEntry,
+    'key' | 'order' | 'amount' | 'currency' | 'network' | 'reference' | 'requestIds'
+  > {
   readonly reason: AttentionReason;
   /** In milliseconds since 1970. */
   readonly since: number;
@@ -158,12 +159,18 @@ export interface PruneOptions {
 /** What a journal holds of a payment. It has no API key, phone number or email of a customer. */
 export interface JournalEntry {
   readonly key: string;
+  /** The order that it is a payment of. */
+  readonly order: string | undefined;
   /** A payment in state `begun` whose lease has expired is `unknown`. */
   readonly state: JournalState;
   readonly operation: Payment['operation'];
   /** With two decimals. */
   readonly amount: string;
   readonly currency: string;
+  /** The amount and currency of its transaction, if they are others. */
+  readonly other: { readonly amount: string; readonly currency: string } | undefined;
+  /** The price that its order was last asked for. */
+  readonly price: { readonly amount: string; readonly currency: string };
   /** Of a Mobile Money charge. */
   readonly network: string | undefined;
   /** When the latest attempt began, in milliseconds since 1970. */

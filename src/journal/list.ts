@@ -84,27 +84,35 @@ async function* listOwner(records: Records, reference: string): AsyncGenerator<L
 const attentionQuerySchema = /* @__PURE__ */ (() =>
   z.strictObject({ limit } satisfies OptionsShape<AttentionQuery>))();
 
-/** Yields what a person has to decide, oldest first. */
-export async function* listAttention(
+/** Yields what is made of each record that needs a person, oldest first. `method` is the one that was called. */
+export async function* listNeeding<T>(
   records: Records,
   query: AttentionQuery,
-): AsyncGenerator<AttentionItem, void, void> {
+  method: string,
+  toItems: (name: RecordName, record: LedgerRecord) => T[],
+): AsyncGenerator<T, void, void> {
   const { limit: most = Number.POSITIVE_INFINITY } = parseOptions(attentionQuerySchema, query, {
-    notAnObject: 'listAttention takes an object, such as { limit: 100 }.',
+    notAnObject: `${method} takes an object, such as { limit: 100 }.`,
   });
-  yield* yieldAll(records.list('attentionAt'), most, (name, record) =>
+  yield* yieldAll(records.list('attentionAt'), most, toItems);
+}
+
+/** Yields what a person has to decide, oldest first. */
+export const listAttention = (
+  records: Records,
+  query: AttentionQuery,
+): AsyncGenerator<AttentionItem, void, void> =>
+  listNeeding(records, query, 'listAttention', (name, record) =>
     concludeAttention(record, records.now).map(({ number, reason, since }) => {
-      const { key, amount, currency, network, reference, requestIds } = toEntry(
+      const { key, order, amount, currency, network, reference, requestIds } = toEntry(
         name,
         record,
         number,
         records.now,
       );
-      const order = name.kind === 'order' ? name.id : undefined;
       return { key, order, reason, since, amount, currency, network, reference, requestIds };
     }),
   );
-}
 
 /** Yields what is made of each record. @throws {JournalError} at the end, if some cannot be read */
 async function* yieldAll<T>(
@@ -146,14 +154,17 @@ export function toEntry(name: RecordName, record: LedgerRecord, number: number, 
   if (!payment) throw new JournalError(`There is no payment ${number}.`);
   const { operation, amount, currency, network, createdAt, attempts, requestIds, charge, resolutions, pace } =
     payment;
-  const { askedAt, status } = seenOf(payment) ?? {};
+  const { askedAt, status, other } = seenOf(payment) ?? {};
   const recordedStatus = charge.is === 'made' ? stringField(charge.result, 'status') : undefined;
   return {
     key: namePayment(name, number),
+    order: name.kind === 'order' ? name.id : undefined,
     state: getEntryState(payment, now),
     operation,
     amount,
     currency,
+    other,
+    price: record.price,
     network,
     createdAt,
     updatedAt: Math.max(createdAt, askedAt ?? 0, resolutions.at(-1)?.at ?? 0),

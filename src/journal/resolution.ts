@@ -1,8 +1,8 @@
 import { referenceSchema } from '../api/input.ts';
 import { initializedPaymentSchema } from '../api/transaction.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, quoteKey } from '../errors.ts';
 import type { PlainDecision } from '../ledger/resolve.ts';
-import { redactApiKeys, redactButUuids } from '../redact.ts';
+import { redactApiKeys, redactButUuids, redactReference } from '../redact.ts';
 import { isObject, stringField } from '../untrusted.ts';
 
 /**
@@ -62,15 +62,21 @@ const DECISIONS: readonly unknown[] = ['not_charged', 'accepted', 'closed'] sati
 
 function validateWord(resolution: PlainDecision): PlainDecision {
   if (DECISIONS.includes(resolution)) return resolution;
-  throw new ConfigurationError(HOW_TO_RESOLVE);
+  throw unknownError(quoteKey(redactReference(resolution)));
 }
 
-const HOW_TO_RESOLVE =
-  'Resolve a key with { reference }, the TXN-… of the charge that you found, or "not_charged", "accepted" or "closed".';
+const unknownError = (what: string) =>
+  new ConfigurationError(
+    `${what} is no resolution. Give { reference }, "not_charged", "accepted" or "closed". Nothing was changed.`,
+  );
 
 function validateFound(resolution: Exclude<Resolution, string>) {
-  const { reference, checkout_url } = Object(resolution);
-  if (!referenceSchema.safeParse(reference).success) throw new ConfigurationError(HOW_TO_RESOLVE);
+  if (!isObject(resolution) || !('reference' in resolution)) throw unknownError(`This ${typeof resolution}`);
+  const { reference, checkout_url } = resolution;
+  if (!referenceSchema.safeParse(reference).success)
+    throw new ConfigurationError(
+      'reference must be that of a transaction, such as TXN-8F2K1. Nothing was changed.',
+    );
   const address = initializedPaymentSchema.shape.checkout_url;
   if (checkout_url !== undefined && !address.safeParse(checkout_url).success)
     throw new ConfigurationError("checkout_url must be the web address of the payment's checkout page.");
@@ -80,7 +86,7 @@ function validateFound(resolution: Exclude<Resolution, string>) {
 function validateText(note: ResolutionNote, name: 'by' | 'reason', maxLength: number): string {
   const text = isObject(note) ? stringField(note, name)?.trim() : undefined;
   if (text && text.length <= maxLength && !/\p{Cc}|\p{Cs}/u.test(text)) return text;
-  const meaning = name === 'by' ? 'who resolves the key' : 'what was found out';
+  const meaning = name === 'by' ? 'who decides' : 'what was found out';
   throw new ConfigurationError(
     `A resolution needs { by, reason }. ${name} must be text of 1 to ${maxLength} characters in one line: ${meaning}.`,
   );

@@ -5,7 +5,9 @@
 
 import { JournalError, quoteKey } from '../errors.ts';
 import { check, type Finding } from '../ledger/check.ts';
+import { listAttention } from '../ledger/order.ts';
 import {
+  holdsReference,
   isNone,
   isPaidAfterClosing,
   isSending,
@@ -20,18 +22,20 @@ import {
   confirmReference,
   getSight,
   listFitting,
+  listOffers,
   nameReference,
+  type Offer,
   type PlainDecision,
   type Resolved,
   type Reviewer,
   resolve,
   takeBack,
 } from '../ledger/resolve.ts';
-import { redactButUuids, redactReference } from '../redact.ts';
+import { redactButUuids } from '../redact.ts';
 import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';
-import type { RecordName } from './names.ts';
+import { namePayment } from './names.ts';
 import type { Found, Records } from './records.ts';
 import { claimReference, findOwner, releaseReferences } from './references.ts';
 import {
@@ -40,6 +44,7 @@ import {
   type ValidResolution,
   validateResolution,
 } from './resolution.ts';
+import { changedError, otherOwnerError, ownPaymentError, unfitError } from './resolve-errors.ts';
 
 /** What a resolution asks the service for. */
 export interface AskedService {
@@ -71,14 +76,16 @@ export async function resolveKey(
   const valid = validateResolution(resolution, note);
   const named = await findPayment(records, key);
   if (!named?.found.record)
-    throw new JournalError(`The journal has no record of the key ${quoteKey(redactButUuids(key))}.`);
+    throw new JournalError(
+      `The journal has no record of the key or order ${quoteKey(redactButUuids(key))}. Nothing was changed.`,
+    );
   service?.assertService(named.found.record);
   const resolving = { records, named, record: named.found.record, valid, service };
   const { number, isNew } = await (typeof valid.resolution === 'string'
     ? decidePayment(resolving, valid.resolution)
     : nameTransaction(resolving, valid.resolution));
   const { record } = await records.read(named.name);
-  if (!record) throw changedError(valid);
+  if (!record) throw new JournalError('The record was deleted meanwhile.');
   return { entry: toEntry(named.name, record, number, records.now), isNew };
 }
 
@@ -102,7 +109,7 @@ async function decidePayment(resolving: Resolving, decision: PlainDecision): Pro
   const { number = 0 } = named;
   const payment = findResolvable(resolving, number);
   if (isDecided(payment, decision)) return { number, isNew: false };
-  assertSeen(resolving);
+  assertOffered(resolving, payment, decision);
   const before = decision === 'closed' ? record : await checkOwn(resolving, payment);
   const fits: Fits = (seen) => listFitting(seen, number, records.now).includes(decision);
   const isConfirmed =
@@ -128,22 +135,23 @@ async function hasNamed(
   return (await service.check(reference, payment)).is === 'answered';
 }
 
-const isDecided = (payment: Payment, decision: PlainDecision) => {
+function isDecided(payment: Payment, decision: PlainDecision): boolean {
   const { charge, accepted } = payment;
-  return decision === 'accepted'
-    ? accepted === true
-    : decision === 'closed'
-      ? charge.is === 'closed' && !isPaidAfterClosing(payment)
-      : charge.is === 'none' && charge.why === 'not_charged';
-};
+  if (decision === 'accepted') return accepted === true;
+  // What was paid after it had been closed is listed again, and has to be closed by a person who knows that.
+  if (decision === 'closed') return charge.is === 'closed' && !isPaidAfterClosing(payment);
+  return charge.is === 'none' && charge.why === 'not_charged';
+}
 
 /** @throws {JournalError} if there is no such payment, or a process is charging it. */
-function findResolvable({ records, record }: Resolving, number: number): Payment {
+function findResolvable({ records, named, record }: Resolving, number: number): Payment {
   const payment = record.payments[number - 1];
-  if (!payment)
+  if (!payment) {
+    const meant = namePayment(named.name, listAttention(record, records.now)[0]?.number ?? 1);
     throw new JournalError(
-      'This is an order: name one of its payments, such as "17/1". Nothing was changed.',
+      `This is an order: name one of its payments, such as ${quoteKey(redactButUuids(meant))}. Nothing was changed.`,
     );
+  }
   if (isSending(payment, records.now))
     throw new JournalError('A process is charging under this key now: resolve it once that has ended.', {
       retryable: true,
@@ -151,20 +159,30 @@ function findResolvable({ records, record }: Resolving, number: number): Payment
   return payment;
 }
 
-/** @throws {JournalError} if the payment is not as the person saw it when they decided. */
-function assertSeen({ records, named, record, valid }: Resolving): void {
+/**
+ * Refuses what cannot count before the service is asked.
+ *
+ * @throws {JournalError} if the payment is not as the person saw it when they decided, or if their decision does not fit it.
+ */
+function assertOffered({ records, named, record, valid }: Resolving, payment: Payment, offer: Offer): void {
   const { number = 0 } = named;
-  const sight = getSight(record, number, records.now);
+  const { now } = records;
+  const sight = getSight(record, number, now);
   if (valid.revision !== undefined && valid.revision !== sight)
-    throw changedError(valid, record.payments[number - 1]);
+    throw changedError(valid.revision, record, number, now);
+  // Of another amount, the service might say success by now.
+  const canBeAccepted = offer === 'accepted' && seenOf(payment)?.other !== undefined;
+  if (!canBeAccepted && !listOffers(record, number, now).includes(offer))
+    throw unfitError(record, number, offer, now);
 }
 
 /** What the service says now of the transaction is recorded first, so that the decision is about that. */
 async function checkOwn(
-  { records, named, record, valid, service }: Resolving,
+  { records, named, record, service }: Resolving,
   payment: Payment,
 ): Promise<LedgerRecord> {
   const { number = 0 } = named;
+  const sight = getSight(record, number, records.now);
   const reference = referenceOf(payment);
   if (!service || reference === undefined || !ownsReference(payment, reference)) return record;
   const askedAt = records.now;
@@ -172,7 +190,7 @@ async function checkOwn(
   const { found, isChanged } = await records.change(
     named.name,
     (before, now) => {
-      const isChanged = !before || getSight(before, number, now) !== getSight(record, number, now);
+      const isChanged = !before || getSight(before, number, now) !== sight;
       if (isChanged) return { record: before, isChanged };
       const checked = check(before, reference, finding, { askedAt, now, random: Math.random() });
       return { record: checked, isChanged };
@@ -180,7 +198,8 @@ async function checkOwn(
     { mustCommit: false },
   );
   const checked = found.record?.payments[number - 1];
-  if (isChanged || !hasSameAmount(payment, checked)) throw changedError(valid, checked);
+  if (isChanged || !hasSameAmount(payment, checked))
+    throw changedError(sight, found.record, number, records.now);
   return found.record ?? record;
 }
 
@@ -214,7 +233,7 @@ async function makeDecidable(
   record: LedgerRecord,
   fits: Fits,
   rule: Rule,
-  decision: string,
+  decision: Offer,
 ): Promise<LedgerRecord> {
   const { records, named } = resolving;
   const { number = 0 } = named;
@@ -226,7 +245,7 @@ async function makeDecidable(
     resolving,
     record,
     (before, reviewer) => takeBack(before, number, reviewer),
-    'taken_back',
+    decision,
   );
   const payment = record.payments[number - 1];
   const reference = payment && referenceOf(payment);
@@ -247,9 +266,9 @@ async function write(
   resolving: Resolving,
   seen: LedgerRecord,
   rule: Rule,
-  decision: string,
+  decision: Offer,
 ): Promise<Written> {
-  const { records, named, valid } = resolving;
+  const { records, named } = resolving;
   const { number = 0 } = named;
   const reviewer = createReviewer(resolving, seen);
   const { found, resolved } = await records.change(
@@ -260,7 +279,7 @@ async function write(
     },
     { mustCommit: false },
   );
-  if (resolved.is === 'changed') throw changedError(valid, found.record?.payments[number - 1]);
+  if (resolved.is === 'changed') throw changedError(reviewer.sight, found.record, number, records.now);
   if (resolved.is === 'unfit') throw unfitError(found.record, number, decision, records.now);
   return { reviewer, found };
 }
@@ -275,11 +294,9 @@ async function nameTransaction(
   const { records, named, record, service } = resolving;
   const { number } = named;
   const payment = number === undefined ? undefined : findResolvable(resolving, number);
-  const owner = record.payments.find((item) => ownsReference(item, reference));
-  if (owner?.charge.is === 'made' && (payment ?? owner) === owner)
-    return { number: record.payments.indexOf(owner) + 1, isNew: false };
-  if (owner && owner !== payment) throw otherOwnerError(reference, named.name);
-  if (payment) assertSeen(resolving);
+  const recorded = findRecorded(resolving, reference, payment);
+  if (recorded !== undefined) return { number: recorded, isNew: false };
+  if (payment) assertOffered(resolving, payment, 'reference');
   const { amount, currency } = payment ?? record.price;
   const finding = await service?.check(reference, { amount, currency });
   if (finding?.is === 'not_found')
@@ -289,7 +306,8 @@ async function nameTransaction(
   const fields = checkout_url === undefined ? { status: 'processing' } : { checkout_url };
   const { other } = finding ?? {};
   const result = { reference, ...(other ?? { amount, currency }), ...fields };
-  const made = { is: 'made', result, isClaimed, other } as const;
+  const isNamedElsewhere = await hasOtherOwner(resolving, payment);
+  const made = { is: 'made', result, isClaimed, other, isNamedElsewhere } as const;
   const confirmed = await records.change(
     named.name,
     (before, now) => ({ record: confirmReference(before, made, { ...reviewer, now }) }),
@@ -299,6 +317,28 @@ async function nameTransaction(
   const index = payments.findIndex((item) => item.charge.is === 'made' && ownsReference(item, reference));
   if (!isClaimed || index < 0) throw otherOwnerError(reference, await findOwner(records, reference));
   return { number: index + 1, isNew: true };
+}
+
+/** Returns the payment of the order that has the transaction already. @throws {JournalError} if it is not the one that is meant */
+function findRecorded(
+  { named, record }: Resolving,
+  reference: string,
+  payment: Payment | undefined,
+): number | undefined {
+  const owner = record.payments.find((item) => ownsReference(item, reference));
+  const holder = owner ?? record.payments.find((item) => holdsReference(item, reference));
+  const number = holder && record.payments.indexOf(holder) + 1;
+  if (owner?.charge.is === 'made' && (payment ?? owner) === owner) return number;
+  if (holder && number !== undefined && holder !== payment && (owner || !payment))
+    throw ownPaymentError(reference, namePayment(named.name, number));
+  return undefined;
+}
+
+/** Whether another order or key has the reference that a response named. If that claim is void, it is taken over. */
+async function hasOtherOwner({ records, named }: Resolving, payment: Payment | undefined): Promise<boolean> {
+  if (payment?.charge.is !== 'unknown' || payment.charge.why !== 'shared_reference') return false;
+  const { reference } = payment.charge;
+  return reference !== undefined && !(await claimReference(records, named.name, reference));
 }
 
 async function writeReference(resolving: Resolving, reference: string): Promise<Written> {
@@ -312,41 +352,6 @@ async function writeReference(resolving: Resolving, reference: string): Promise<
     const payment = number === undefined ? undefined : payments[number - 1];
     return !payment || !(isNone(payment) || payment.charge.is === 'made');
   };
-  const ready = await makeDecidable(resolving, record, fits, rule, '{ reference }');
-  return await write(resolving, ready, rule, '{ reference }');
-}
-
-/** The person decided on what was recorded before. */
-function changedError({ by: own }: ValidResolution, payment?: Payment): JournalError {
-  const { by = own } = payment?.resolutions.at(-1) ?? {};
-  const who = by === own ? 'by a check, a press or another person' : `by ${by.slice(0, 60)}`;
-  return new JournalError(
-    `This payment was changed meanwhile ${who}. Nothing was changed. Read its entry again.`,
-  );
-}
-
-function unfitError(
-  record: LedgerRecord | null,
-  number: number,
-  decision: string,
-  now: number,
-): JournalError {
-  if (record?.winner === number)
-    return new JournalError('This payment pays its order: that stands. Nothing was changed.');
-  const fitting: string[] = record ? listFitting(record, number, now) : [];
-  if (fitting.includes(decision))
-    return new JournalError(
-      'The service has the transaction that was named for this payment: a charge exists. Nothing was changed. Resolve it with ' +
-        'that reference.',
-    );
-  const advice =
-    fitting.length > 0 ? `It can be ${fitting.join(' or ')}.` : 'There is nothing to resolve about it.';
-  return new JournalError(`"${decision}" does not fit this payment. Nothing was changed. ${advice}`);
-}
-
-function otherOwnerError(reference: string, owner: RecordName | undefined): JournalError {
-  const whose = owner ? `the ${owner.kind} ${quoteKey(redactReference(owner.id))}` : 'another payment';
-  return new JournalError(
-    `${redactReference(reference)} belongs to ${whose}: one transaction cannot pay for two. Nothing was changed.`,
-  );
+  const ready = await makeDecidable(resolving, record, fits, rule, 'reference');
+  return await write(resolving, ready, rule, 'reference');
 }

@@ -31,6 +31,8 @@ export interface MadeCharge {
   readonly isClaimed: boolean;
   /** The price that the service names, if it is not the one that was asked for. */
   readonly other?: Price | undefined;
+  /** Whether another order or key has the reference that was named before this one, so that it need not be kept. */
+  readonly isNamedElsewhere?: boolean | undefined;
 }
 
 /** What came of an attempt. */
@@ -198,7 +200,7 @@ export function confirm(
   made: MadeCharge,
   now: number,
 ): LedgerRecord | null {
-  const { result, isClaimed } = made;
+  const { result, isClaimed, isNamedElsewhere } = made;
   const { reference } = result;
   const isNamed = ({ claiming }: Payment) =>
     claiming?.by === by && isSameReference(claiming.reference, reference);
@@ -220,7 +222,7 @@ export function confirm(
         ? refuse(rest, reference, isElsewhere)
         : recordMade(before, payment, made);
   const record = putPayment(before, before.payments.indexOf(payment) + 1, confirmed);
-  return recordWinner(keepNamed(record, referenceOf(payment), now));
+  return recordWinner(isNamedElsewhere ? record : keepNamed(record, referenceOf(payment), now));
 }
 
 /** The reference is another payment's. A person's reference goes again, and what a response named stays named. */

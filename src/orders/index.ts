@@ -10,12 +10,20 @@ import type { HandlerCall } from '../follow-ups/step.ts';
 import type { SweepOptions, SweepResult } from '../follow-ups/sweep.ts';
 import { createSweeper, type RunOptions, readAccess } from '../follow-ups/sweeper.ts';
 import { getRecords } from '../journal/core.ts';
+import type { AttentionQuery } from '../journal/journal.ts';
 import { findOrderHandler } from './handlers.ts';
 import { type OrderPaymentsOptions, validateOrderId, validateOrderPaymentsOptions } from './options.ts';
 import { type OrderPressOptions, pressPay } from './press.ts';
-import type { OrderStatus } from './status.ts';
-import { type OrderReadOptions, type OrderWaitOptions, readStatus, waitForOrder } from './wait.ts';
+import type { OrderInReview, OrderStatus } from './status.ts';
+import {
+  listOrdersInReview,
+  type OrderReadOptions,
+  type OrderWaitOptions,
+  readStatus,
+  waitForOrder,
+} from './wait.ts';
 
+export type { AttentionQuery } from '../journal/journal.ts';
 export type { AttentionReason } from '../ledger/order.ts';
 export type { OrderAttention, OrderPaymentsOptions, PaidPayment, UnpaidPayment } from './options.ts';
 export type { OrderPressOptions } from './press.ts';
@@ -85,6 +93,23 @@ export interface OrderPayments {
    */
   wait(order: string, options?: OrderWaitOptions): Promise<OrderStatus>;
   /**
+   * Yields the orders in review, oldest first and each once, whatever the number of other orders: for a page of your admin. It
+   * reads the journal alone. An order leaves by being decided, by any person. Orders of another service or mode are left out.
+   *
+   * `journal.listAttention` yields more: each payment that needs a person, also of an order that is paid (`paid_twice`) or under
+   * way (`overdue`, `unreadable`).
+   *
+   * @throws {ConfigurationError} if the query is wrong, or if the store has no `list`.
+   * @throws {JournalError} if the store fails. If records cannot be read, it yields all others first. Then it throws one error
+   * that names them.
+   *
+   * @example
+   * ```ts
+   * for await (const { order, reason, payment } of orderPayments.listInReview()) console.log(order, reason, payment.key);
+   * ```
+   */
+  listInReview(query?: AttentionQuery): AsyncGenerator<OrderInReview, void, void>;
+  /**
    * Checks every payment of an order that is due, and calls the handlers: from cron, a job or a serverless function.
    *
    * @throws what `sweep` of `createFollowUps` throws.
@@ -146,6 +171,7 @@ export function createOrderPayments(options: OrderPaymentsOptions): OrderPayment
       track('checkout', order, (id) => pressPay(context, id, operations.initialize, input, pressOptions)),
     read: (order, readOptions = {}) => track('read', order, (id) => readStatus(context, id, readOptions)),
     wait: (order, waitOptions = {}) => track('wait', order, (id) => waitForOrder(context, id, waitOptions)),
+    listInReview: (query = {}) => listOrdersInReview(context, query),
     sweep: (sweepOptions) => sweeper.sweep(sweepOptions),
     run: (runOptions) => sweeper.run(runOptions),
     notify: (body) => sweeper.notify(body),

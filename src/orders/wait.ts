@@ -11,11 +11,13 @@ import {
 import { type Checked, recordChecks, toChecked, toFailedCheck } from '../idempotency/check.ts';
 import { assertService, resolveOrigin } from '../idempotency/claim.ts';
 import { getLateResult, type JournalWait, waitForJournal } from '../journal/call-store.ts';
+import type { AttentionQuery } from '../journal/journal.ts';
+import { listNeeding } from '../journal/list.ts';
 import type { Found } from '../journal/records.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
 import { elapsedSince, linkSignals, readClocks, sleep } from '../timing.ts';
 import type { OrdersContext } from './options.ts';
-import { decideStatus, type OrderStatus } from './status.ts';
+import { decideStatus, type OrderInReview, type OrderStatus } from './status.ts';
 
 /** The options of `read`. */
 export interface OrderReadOptions {
@@ -43,6 +45,19 @@ export async function readStatus(
   const { service } = await resolveOrigin(access, { signal, timeout: access.client.timeout });
   const { record } = await readOrder(context, id, service, { end: signal });
   return decideStatus(id, record, records.now);
+}
+
+/** Yields the orders in review, oldest first. One of another service is for a client of that service to decide. */
+export async function* listOrdersInReview(
+  { access, records }: OrdersContext,
+  query: AttentionQuery,
+): AsyncGenerator<OrderInReview, void, void> {
+  const { service } = await resolveOrigin(access, { signal: undefined, timeout: access.client.timeout });
+  yield* listNeeding(records, query, 'listInReview', (name, record) => {
+    if (name.kind !== 'order' || record.service !== service) return [];
+    const status = decideStatus(name.id, record, records.now);
+    return status.state === 'in_review' ? [status] : [];
+  });
 }
 
 /** @throws {ConfigurationError} if the order belongs to another service or mode. */

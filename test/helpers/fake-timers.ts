@@ -1,4 +1,5 @@
 import { onTestFinished, vi } from 'vitest';
+import { limitPatience } from './patience.ts';
 
 /** Fakes every clock and timer except `setImmediate`, with which a test lets real work continue. */
 export function fakeClocks(): void {
@@ -10,7 +11,11 @@ export function fakeClocks(): void {
 
 /** Runs all work without timers until a condition holds. */
 export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+  const assertPatience = limitPatience(isSo);
+  while (!isSo()) {
+    assertPatience();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 /** Runs promises and the event loop for some turns, while the clocks do not advance. */

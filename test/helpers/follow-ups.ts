@@ -14,6 +14,7 @@ import { createControls, type PaymentControls } from '../../src/testing/controls
 import { PaymentService } from '../../src/testing/service.ts';
 import { Webhooks } from '../../src/testing/webhooks.ts';
 import { pass, passStep } from './fake-timers.ts';
+import { limitPatience } from './patience.ts';
 import { createResetError } from './scripted-service.ts';
 import { API_KEY, catchError, charge } from './service.ts';
 
@@ -129,8 +130,12 @@ export async function finish<T>(promise: Promise<T>): Promise<T> {
     isSettled = true;
   };
   promise.then(settle, settle);
+  const assertPatience = limitPatience('a promise that settles');
   await pass(5);
-  while (!isSettled) await passStep(5);
+  while (!isSettled) {
+    assertPatience();
+    await passStep(5);
+  }
   return promise;
 }
 

@@ -1,67 +1,73 @@
 /**
- * Virtual time. Every timer belongs to the process that set it: a frozen process runs none until it thaws, a dead one none ever. All
- * that reaches a process comes by a timer, so it neither computes nor hears anything meanwhile.
+ * Virtual time, and the scheduler: all that happens in a world is an event of this clock, and one seed orders them. It replaces
+ * the timers and clocks of the thread when it is loaded, so it is imported before the package.
+ *
+ * Each event belongs to a host, a process of the shop or the database, or to none: the network and the service. A frozen process
+ * runs no event until it thaws, a dead one none ever. All that reaches a process is an event of it, so it neither computes nor hears
+ * anything meanwhile.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { Random } from './random.ts';
 
-/** A process of the shop, as its timers see it. */
+const START = Date.UTC(2026, 10, 1);
+
+/** What has a clock of its own. */
 export interface Host {
   readonly name: string;
   isDead: boolean;
   frozenUntil: number;
+  /** How far its wall clock is ahead of the world, in milliseconds. It can be set. */
+  ahead: number;
+  /** How fast its clocks go. */
+  readonly rate: number;
+  /** For how long it was frozen, in milliseconds. */
+  frozenFor: number;
+  /** For how much of that its machine slept: its monotonic clock stood still then. */
+  slept: number;
 }
 
-interface Timer {
-  readonly id: number;
-  at: number;
-  readonly order: number;
-  readonly run: () => void;
-  readonly host: Host | undefined;
-  readonly every: number | undefined;
-}
-
-/** Numbers that are the same for the same seed: mulberry32. */
-export class Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed;
-  }
-
-  next = (): number => {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
-
-  chance = (probability: number): boolean => this.next() < probability;
-
-  between = (least: number, most: number): number => Math.round(least + this.next() * (most - least));
-
-  pick<T>(items: readonly T[]): T {
-    const item = items[Math.floor(this.next() * items.length)];
-    if (item === undefined) throw new Error('there is nothing to pick from');
-    return item;
-  }
-}
+export const createHost = (name: string, rate = 1, ahead = 0): Host => ({
+  name,
+  isDead: false,
+  frozenUntil: 0,
+  frozenFor: 0,
+  ahead,
+  rate,
+  slept: 0,
+});
 
 /** What runs now. */
 export const hosts = new AsyncLocalStorage<Host | undefined>();
 
-const realImmediate = setImmediate;
-const START = Date.UTC(2026, 10, 1);
+let worlds = 0;
+
+const toHex = (number: number, length: number) => number.toString(16).padStart(length, '0');
+
+interface Event {
+  readonly id: number;
+  at: number;
+  /** Events of one time come in any order, but a turn of the event loop ends after all of them. */
+  readonly order: number;
+  readonly run: () => void;
+  readonly host: Host | undefined;
+  readonly every: number | undefined;
+  /** It waits for time to pass on its host, rather than for a message. */
+  readonly isTimer: boolean;
+}
 
 export class VirtualClock {
   now = START;
-  readonly #timers = new Map<number, Timer>();
-  readonly #random: Random;
+  readonly random: Random;
+  readonly #order: Random;
+  readonly #events = new Map<number, Event>();
   #ids = 0;
-  #ahead = 0;
+  #uuids = 0;
+  readonly #world = ++worlds;
 
-  constructor(random: Random) {
-    this.#random = random;
+  constructor(seed: number) {
+    this.random = Random.of(seed, 'jitter');
+    this.#order = Random.of(seed, 'order');
   }
 
   /** Milliseconds since the world began. */
@@ -69,76 +75,134 @@ export class VirtualClock {
     return this.now - START;
   }
 
-  /** Runs work, as far as it goes at once, by a clock that is ahead. */
-  shift<T>(ahead: number, work: () => T): T {
-    this.#ahead = ahead;
-    const result = work();
-    this.#ahead = 0;
-    return result;
+  /** No two worlds share an id: the package still listens for the requests of processes that died in an earlier one. */
+  createId = (): string => `${toHex(this.#world, 8)}-0000-4000-8000-${toHex(++this.#uuids, 12)}`;
+
+  readWall = (host = hosts.getStore()): number =>
+    Math.floor(host ? START + this.elapsed * host.rate + host.ahead : this.now);
+
+  readMonotonic = (host = hosts.getStore()): number =>
+    host ? (this.elapsed - host.slept) * host.rate : this.elapsed;
+
+  /** For how long a process has run. */
+  readAwake = (host: Host): number => this.elapsed - host.frozenFor;
+
+  /** Runs something of the world after a delay. */
+  after(delay: number, run: () => void): void {
+    this.#add({ at: this.now + delay, run, host: undefined });
   }
 
-  set(run: () => void, delay = 0, host = hosts.getStore(), every?: number): number {
+  /** A message reaches a process. */
+  deliver(host: Host | undefined, delay: number, run: () => void): void {
+    this.#add({ at: this.now + delay, run, host });
+  }
+
+  setTimer(run: () => void, delay: unknown, repeats: boolean): number {
+    const host = hosts.getStore();
+    const wait = Math.max(1, Number(delay) || 0) / (host?.rate ?? 1);
+    return this.#add({ at: this.now + wait, run, host, isTimer: true, every: repeats ? wait : undefined });
+  }
+
+  setImmediate(run: () => void): number {
+    return this.#add({ at: this.now, run, host: hosts.getStore(), isTurn: true });
+  }
+
+  #add(event: Pick<Event, 'at' | 'run' | 'host'> & Partial<Event> & { isTurn?: boolean }): number {
+    const { at, run, host, every, isTimer = false, isTurn = false } = event;
     const id = ++this.#ids;
-    const at = this.now + Math.max(0, Number(delay) || 0);
-    // Timers of one time fire in any order.
-    this.#timers.set(id, { id, at, order: this.#random.next(), run, host, every });
+    const order = (isTurn ? 1 : 0) + this.#order.next();
+    this.#events.set(id, { id, at, order, run, host, every, isTimer });
     return id;
   }
 
   clear(id: unknown): void {
-    this.#timers.delete(Number(id));
+    if (id !== undefined && id !== null) this.#events.delete(Number(id));
+  }
+
+  /** Stops a process for a time. A machine that sleeps does not count it on its monotonic clock. */
+  freeze(host: Host, duration: number, sleeps: boolean): void {
+    host.frozenUntil = this.now + duration;
+    host.frozenFor += duration;
+    if (!sleeps) return;
+    host.slept += duration;
+    for (const event of this.#events.values()) if (event.host === host && event.isTimer) event.at += duration;
   }
 
   /** The timers that a process has not cleared. */
-  countTimersOf = (host: Host) => [...this.#timers.values()].filter((timer) => timer.host === host).length;
+  countTimersOf = (host: Host) =>
+    [...this.#events.values()].filter((event) => event.host === host && event.isTimer).length;
 
-  /** Replaces the clocks, timers and random numbers of this thread. */
-  install(): void {
-    const handleOf = (id: number) => ({ unref() {}, ref() {}, [Symbol.toPrimitive]: () => id });
-    const random = this.#random;
-    Object.assign(globalThis, {
-      setTimeout: (run: () => void, delay?: number) => handleOf(this.set(run, delay)),
-      setInterval: (run: () => void, delay = 1) => handleOf(this.set(run, delay, hosts.getStore(), delay)),
-      clearTimeout: (id: unknown) => id !== undefined && this.clear(id),
-      clearInterval: (id: unknown) => id !== undefined && this.clear(id),
-    });
-    Date.now = () => Math.floor(this.now + this.#ahead);
-    performance.now = () => this.elapsed;
-    Math.random = random.next;
-    let ids = 0;
-    crypto.randomUUID = () => `00000000-0000-4000-8000-${(++ids).toString(16).padStart(12, '0')}`;
-  }
-
-  /** Lets time pass, timer by timer, until a time, or until a condition holds. */
+  /** Lets time pass, event by event, until a time, or until a condition holds. */
   async run(until: number, isOver = () => false): Promise<void> {
     await settle();
     while (!isOver()) {
-      const timer = this.#takeNext(until);
-      if (!timer) break;
-      this.now = Math.max(this.now, timer.at);
-      if (timer.every !== undefined) this.#timers.set(timer.id, { ...timer, at: this.now + timer.every });
-      hosts.run(timer.host, timer.run);
+      const event = this.#takeNext(until);
+      if (!event) break;
+      this.now = Math.max(this.now, event.at);
+      if (event.every !== undefined) this.#events.set(event.id, { ...event, at: this.now + event.every });
+      hosts.run(event.host, event.run);
       await settle();
     }
     if (!isOver()) this.now = Math.max(this.now, until);
   }
 
-  #takeNext(until: number): Timer | undefined {
-    let next: Timer | undefined;
-    for (const timer of this.#timers.values()) {
-      if (timer.host?.isDead) this.#timers.delete(timer.id);
+  #takeNext(until: number): Event | undefined {
+    let next: Event | undefined;
+    for (const event of this.#events.values()) {
+      const { host } = event;
+      if (host?.isDead) this.#events.delete(event.id);
       else {
-        if (timer.host && timer.host.frozenUntil > timer.at) timer.at = timer.host.frozenUntil;
-        if (!next || timer.at < next.at || (timer.at === next.at && timer.order < next.order)) next = timer;
+        if (host && host.frozenUntil > event.at) event.at = host.frozenUntil;
+        if (!next || event.at < next.at || (event.at === next.at && event.order < next.order)) next = event;
       }
     }
     if (!next || next.at > until) return undefined;
-    this.#timers.delete(next.id);
+    this.#events.delete(next.id);
     return next;
   }
 }
 
-/** Runs everything that needs no time. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 8; turn++) await new Promise((resolve) => realImmediate(resolve));
+const realImmediate = setImmediate;
+
+/** Runs all that needs no time: promises only, since every timer and every turn of the event loop is an event. */
+const settle = () => new Promise<void>((resolve) => void realImmediate(resolve));
+
+let clock = new VirtualClock(0);
+
+/** From now on, the package goes by this clock. */
+export function useClock(next: VirtualClock): void {
+  clock = next;
 }
+
+class Handle {
+  readonly #id: number;
+
+  constructor(id: number) {
+    this.#id = id;
+  }
+
+  ref() {}
+  unref() {}
+  [Symbol.toPrimitive] = () => this.#id;
+}
+
+const handle = (id: number) => new Handle(id);
+const clear = (id: unknown) => clock.clear(id);
+/** The package takes one with this getter for the runtime's own. */
+const immediate = Object.defineProperty(
+  (run: () => void) => handle(clock.setImmediate(run)),
+  Symbol.for('nodejs.util.promisify.custom'),
+  { get: () => undefined },
+);
+Object.assign(globalThis, {
+  setTimeout: (run: () => void, delay?: number) => handle(clock.setTimer(run, delay, false)),
+  setInterval: (run: () => void, delay?: number) => handle(clock.setTimer(run, delay, true)),
+  setImmediate: immediate,
+  clearTimeout: clear,
+  clearInterval: clear,
+  clearImmediate: clear,
+});
+Object.assign(Date, { now: () => clock.readWall() });
+Object.assign(performance, { now: () => clock.readMonotonic() });
+Object.assign(Math, { random: () => clock.random.next() });
+Object.assign(crypto, { randomUUID: () => clock.createId() });

@@ -1,39 +1,70 @@
 /**
- * Runs worlds: `npm run simulate`, or `node test/simulate/run.ts --from 1 --count 300`. With `--seed 17 --log`, prints what
- * happened in one.
+ * `npm run simulate -- --seed 17 --worlds 1000` runs the worlds of the seeds 17 to 1016. The first one in which an invariant is
+ * violated ends it, and is shortened and printed. It fails, too, if something that has to occur never did in 100 worlds or more.
+ * With `--seed 17 --log` it prints what happened in one.
  */
 
+import { hash } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { World } from './world.ts';
+import './clock.ts';
+import { findMissing } from './occurrences.ts';
+import { shorten } from './shorten.ts';
+import { World, type WorldResult } from './world.ts';
 
 const { values } = parseArgs({
   options: {
-    from: { type: 'string', default: '1' },
-    count: { type: 'string', default: '100' },
-    seed: { type: 'string' },
-    log: { type: 'boolean' },
-    orders: { type: 'string' },
-    faults: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    worlds: { type: 'string' },
+    log: { type: 'boolean', default: false },
+    // Prints a digest of each trace: they are the same on every machine.
+    digest: { type: 'boolean', default: false },
+    // What a shortened world leaves out, with commas.
+    without: { type: 'string', default: '' },
+    // Goes on after a violation, and shortens nothing.
+    all: { type: 'boolean', default: false },
   },
 });
 
-const write = process.stdout.write.bind(process.stdout);
-const from = Number(values.seed ?? values.from);
-const count = values.seed === undefined ? Number(values.count) : 1;
+const first = Number(values.seed);
+const worlds = Number(values.worlds ?? (values.log ? 1 : 100));
+const without = new Set(values.without.split(',').filter(Boolean));
+
+const write = (line: string) => void process.stdout.write(`${line}\n`);
+// The clocks of this thread are virtual, but for this one.
+const readSeconds = () => Number(process.hrtime.bigint()) / 1e9;
+
 const counts: Record<string, number> = {};
-let failed = 0;
-for (let seed = from; seed < from + count; seed++) {
-  const world = new World({
-    seed,
-    ...(values.orders && { orders: Number(values.orders) }),
-    ...(values.faults && { faults: Number(values.faults) }),
-  });
-  const { problems, log, counts: own } = await world.run();
-  for (const [what, times] of Object.entries(own)) counts[what] = (counts[what] ?? 0) + times;
-  if (values.log) write(`${log.join('\n')}\n`);
-  if (problems.length === 0) continue;
-  failed += 1;
-  write(`seed ${seed}: ${problems.join('; ')}\n`);
+const violated: { seed: number; result: WorldResult }[] = [];
+const startedAt = readSeconds();
+let days = 0;
+let seed = first;
+for (; seed < first + worlds && (values.all || violated.length === 0); seed++) {
+  const result = await new World(seed, without).run();
+  days += result.days;
+  for (const [what, times] of Object.entries(result.counts)) counts[what] = (counts[what] ?? 0) + times;
+  if (values.log) write(result.trace.join('\n'));
+  if (values.digest) write(`${seed} ${hash('sha256', result.trace.join('\n'))}`);
+  if (result.violations.length > 0) violated.push({ seed, result });
 }
-write(`${count} worlds, ${failed} failed\n${JSON.stringify(counts)}\n`);
-process.exitCode = failed > 0 ? 1 : 0;
+const seconds = readSeconds() - startedAt;
+
+for (const [what, times] of Object.entries(counts).sort()) write(`${String(times).padStart(8)} ${what}`);
+const run = seed - first;
+const perMinute = (amount: number) => Math.round((amount / seconds) * 60);
+write(
+  `${run} worlds, ${days.toFixed(1)} simulated days in ${seconds.toFixed(1)} s: ${perMinute(run)} worlds and ${perMinute(days)} days in a minute`,
+);
+const missing = run >= 100 ? findMissing(counts) : [];
+if (missing.length > 0) write(`Never occurred: ${missing.join(', ')}`);
+for (const { seed, result } of violated)
+  write(
+    `seed ${seed} violated: ${result.violations.map(({ name, details }) => `${name} (${details})`).join('; ')}`,
+  );
+const [worst] = violated;
+if (worst && !values.all && !values.log) {
+  const { result, leftOut, left } = await shorten(worst.seed, worst.result, without);
+  write(result.trace.join('\n'));
+  write(`It needs: ${left.join(', ')}`);
+  write(`npm run simulate -- --seed ${worst.seed} --log --without '${leftOut.join(',')}'`);
+}
+process.exitCode = violated.length > 0 || missing.length > 0 ? 1 : 0;

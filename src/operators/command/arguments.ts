@@ -13,8 +13,9 @@ const OPTIONS = {
   'not-charged': { type: 'boolean', of: ['resolve'] },
   accepted: { type: 'boolean', of: ['resolve'] },
   closed: { type: 'boolean', of: ['resolve'] },
-  by: { type: 'string', of: ['resolve'] },
+  by: { type: 'string', of: ['resolve', 'desk'] },
   reason: { type: 'string', of: ['resolve'] },
+  port: { type: 'string', of: ['desk'] },
   before: { type: 'string', of: ['prune'] },
   unfollowed: { type: 'boolean', of: ['prune'] },
   yes: { type: 'boolean', of: ['resolve', 'prune'] },
@@ -88,6 +89,9 @@ Commands
     --by <who>            who resolves it. It is kept for ever
     --reason <why>        what you found out. It is kept for ever
   count                   count the orders and keys, and what needs a person
+  desk                    look and decide in a browser, on this machine
+    --by <who>            who decides. It is kept with each decision
+    --port <number>       the port to listen on (default: a free one)
   prune                   delete old records that have nothing left to do. Their
                           keys then count as new. You type the date to confirm
     --before <date>       those that were created before this day, in UTC

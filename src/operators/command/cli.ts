@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { format } from 'node:util';
+import { escapeUnprintable } from '../text.ts';
 import { describeCommand, describeForeignError } from './errors.ts';
 import { createOutputRedaction } from './redact-output.ts';
 import { runJournalCommand } from './run.ts';
-import { escapeUnprintable } from './text.ts';
 
 const { stdin, stdout, stderr, env, argv } = process;
 const folder = process.cwd();
@@ -48,6 +48,12 @@ process.on('uncaughtException', (error: unknown) => {
   process.exit(1);
 });
 
-const code = await runJournalCommand(argv.slice(2), { stdin, stdout, stderr, env, folder });
+// Only the desk runs until it is stopped. Any other command ends at once, as usual.
+const stopping = new AbortController();
+if (argv.includes('desk'))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+
+const stopped = stopping.signal;
+const code = await runJournalCommand(argv.slice(2), { stdin, stdout, stderr, env, folder, stopped });
 // An open connection would keep the process alive.
 process.exit(code);

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { PaymentsClient } from '../../client.ts';
 import { CLIENT_ACCESS } from '../../client-access.ts';
 import { getRecords } from '../../journal/core.ts';
-import type { Journal, JournalEntry } from '../../journal/journal.ts';
-import type { Resolution, ResolutionNote } from '../../journal/resolution.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { OrderPayments } from '../../orders/index.ts';
 import { isObject, orUndefined } from '../../untrusted.ts';
 import { CommandError, describeForeignError, limitTime } from './errors.ts';
 import type { OutputRedaction } from './redact-output.ts';
@@ -12,10 +13,10 @@ import type { Screen } from './screen.ts';
 
 /** What the module of a merchant exports. */
 export interface Config {
-  readonly payments: {
-    resolve(key: string, resolution: Resolution, note: ResolutionNote): Promise<JournalEntry>;
-  };
+  readonly payments: PaymentsClient;
   readonly journal: Journal;
+  /** For the desk, which shows the state of each order. */
+  readonly orderPayments: Pick<OrderPayments, 'read'> | undefined;
   /** Ends the connections of the module, if it exports such a function. */
   close(): Promise<void>;
 }
@@ -100,6 +101,7 @@ function readExports(loaded: unknown, name: string): Config {
   const payments = read('payments');
   const journal = read('journal');
   const close = read('close');
+  const orderPayments = read('orderPayments');
   for (const [what, value] of Object.entries({ payments, journal }))
     if (value === undefined) throw new CommandError(`The config ${name} exports no ${what}.`, EXPORT_IT);
   const access = readProperty(payments, CLIENT_ACCESS);
@@ -119,6 +121,7 @@ function readExports(loaded: unknown, name: string): Config {
   return {
     payments,
     journal,
+    orderPayments: isOrderPayments(orderPayments) ? orderPayments : undefined,
     close: async () => {
       if (typeof close === 'function') await close();
     },
@@ -128,6 +131,10 @@ function readExports(loaded: unknown, name: string): Config {
 /** By what it has: the module can load another copy of this package. */
 function isClient(value: unknown): value is Config['payments'] {
   return typeof readProperty(value, 'resolve') === 'function';
+}
+
+function isOrderPayments(value: unknown): value is Pick<OrderPayments, 'read'> {
+  return typeof readProperty(value, 'read') === 'function';
 }
 
 function isJournal(value: unknown): value is Config['journal'] {

@@ -1,7 +1,7 @@
+import { toJsonLine } from '../text.ts';
 import { type Arguments, refuseKeys } from './arguments.ts';
 import type { Run } from './config.ts';
 import { describeCommand, limitJournal } from './errors.ts';
-import { toJsonLine } from './text.ts';
 
 /** How long the journal can count, in milliseconds: a store without a count of its own reads every record. */
 export const COUNT_TIMEOUT = 5 * 60_000;

@@ -1,7 +1,7 @@
+import { formatTime, toJsonLine } from '../text.ts';
 import { type Arguments, refuseKeys, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, limitTime } from './errors.ts';
-import { formatTime, toJsonLine } from './text.ts';
 
 /** How long the deletion can take, in milliseconds. */
 const PRUNE_TIMEOUT = 30 * 60_000;

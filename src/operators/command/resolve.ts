@@ -1,13 +1,13 @@
 import { isSameAmount } from '../../api/money.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import type { Resolution } from '../../journal/resolution.ts';
-import { REASONS } from '../words.ts';
+import { quoteForShell, toJsonLine } from '../text.ts';
+import { explainAttention } from '../words.ts';
 import { type Arguments, takeKey, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, describeCommand, limitTime } from './errors.ts';
 import type { Screen } from './screen.ts';
-import { AFTER_NOT_CHARGED, formatFacts, type NamedEntries, readEntries } from './show.ts';
-import { toJsonLine } from './text.ts';
+import { describeNotCharged, formatFacts, type NamedEntries, readEntries } from './show.ts';
 
 /** How long a resolution can take, in milliseconds: it reads and writes the journal, and asks the service with retries. */
 const RESOLVE_TIMEOUT = 3 * 60_000;
@@ -90,19 +90,38 @@ async function confirmNotCharged(entry: JournalEntry, screen: Screen): Promise<v
   );
 }
 
+/** Says what was resolved, and what is left to do. An order needs nothing more: its payment is followed, and its handlers are called. */
 function describeResolved(entry: JournalEntry, isNew: boolean, { show, out }: Screen): string[] {
-  const { key, reference = '', amount, currency, resolutions, attention } = entry;
-  const state: string = entry.state;
+  const { key, order, reference = '', amount, currency, other, resolutions, attention, state } = entry;
   if (!isNew) return [`${show(key)} is resolved so already. Nothing was changed.`];
   const done = `${out.style('green', 'Resolved:')} ${show(key)}`;
+  const what = show(`${reference}, ${amount} ${currency}`);
+  const isOfKey = order === undefined;
   if (state === 'not_charged')
-    return [`${done} was not charged. Open its order again in your shop.`, AFTER_NOT_CHARGED];
-  if (state === 'closed') return [`${done} is closed. It is never charged again, and not followed up.`];
+    return [
+      `${done} was not charged.${isOfKey ? ' Open its order again in your shop.' : ''}`,
+      show(describeNotCharged(entry)),
+    ];
+  if (state === 'closed')
+    return [
+      `${done} is closed. It is never charged again, and not followed up.`,
+      ...(isOfKey ? [] : [show(describeNotCharged(entry))]),
+    ];
   if (resolutions.at(-1)?.resolution === 'accepted')
     return [
-      `${done} is accepted as it is: ${show(`${reference}, ${amount} ${currency}`)}. It counts as paid.`,
+      `${done} is accepted as it is: ${other ? show(`${reference}, ${other.amount} ${other.currency} in place of ${amount} ${currency}`) : what}. It counts as paid.`,
+      ...(isOfKey ? [] : [show(`It pays the order ${order}: the next sweep calls onPaid, which delivers.`)]),
     ];
-  const found = `${done} is ${show(`${reference}, ${amount} ${currency}`)}.`;
-  if (attention) return [found, `It still needs a person: ${REASONS[attention]}.`];
-  return [found, 'To learn whether it is paid, verify the reference, or let a follow-up do it.'];
+  const found = `${done} is ${what}.`;
+  if (attention)
+    return [
+      found,
+      `It still needs a person: ${explainAttention(attention, entry)}. What to do: ${describeCommand('show')} ${quoteForShell(show(key))}`,
+    ];
+  return [
+    found,
+    isOfKey
+      ? 'To learn whether it is paid, verify the reference, or let a follow-up do it.'
+      : show(`The next sweep follows it. Once it is paid, it pays the order ${order}.`),
+  ];
 }

@@ -3,6 +3,7 @@ import { version } from '../../version.ts';
 import { type Arguments, HELP, parseArguments, usageError } from './arguments.ts';
 import { type Config, loadConfig, type Run } from './config.ts';
 import { prepareCount } from './count.ts';
+import { prepareDesk } from './desk.ts';
 import { describeError, limitTime } from './errors.ts';
 import { prepareList } from './list.ts';
 import { preparePrune } from './prune.ts';
@@ -15,6 +16,7 @@ const COMMANDS: Readonly<Record<string, (args: Arguments) => Run>> = {
   show: prepareShow,
   resolve: prepareResolve,
   count: prepareCount,
+  desk: prepareDesk,
   prune: preparePrune,
 };
 const NAMES = Object.keys(COMMANDS);

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { escapeUnprintable } from '../text.ts';
 import { createOutputRedaction, type OutputRedaction } from './redact-output.ts';
-import { escapeUnprintable } from './text.ts';
 
 /** What the command is run with. */
 export interface Terminal {
@@ -12,6 +12,8 @@ export interface Terminal {
   readonly env: NodeJS.ProcessEnv;
   /** The folder in which the config is looked for. */
   readonly folder: string;
+  /** Aborted by Ctrl-C: a command that runs on then ends. */
+  readonly stopped: AbortSignal;
 }
 
 type OutputStream = Writable & { readonly isTTY?: boolean };
@@ -31,6 +33,7 @@ export interface Screen {
   /** For a person, beside the output. */
   readonly err: Output;
   readonly redact: OutputRedaction;
+  readonly stopped: AbortSignal;
   /** Returns recorded text as it can be shown: without API keys, and with escapes. */
   show(text: string): string;
   /** Whether a person can be asked. */
@@ -39,12 +42,13 @@ export interface Screen {
   ask(question: string): Promise<string>;
 }
 
-export function createScreen({ stdin, stdout, stderr, env, folder }: Terminal): Screen {
+export function createScreen({ stdin, stdout, stderr, env, folder, stopped }: Terminal): Screen {
   const redact = createOutputRedaction(env, folder);
   return {
     out: createOutput(stdout),
     err: createOutput(stderr),
     redact,
+    stopped,
     show: (text) => escapeUnprintable(redact.recorded(text)),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     ask: (question) => readAnswer(stdin, stderr, question),

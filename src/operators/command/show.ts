@@ -1,11 +1,12 @@
 import wrapAnsi from 'wrap-ansi';
 import type { AttentionItem, Journal, JournalEntry } from '../../journal/journal.ts';
-import { REASONS, STATES } from '../words.ts';
+import { readPayments } from '../read-payments.ts';
+import { formatAge, formatTime, quoteForShell, toJsonLine } from '../text.ts';
+import { ADVICE, explainAttention, OFFERS, STATES } from '../words.ts';
 import { type Arguments, takeKey } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, describeCommand, limitJournal } from './errors.ts';
 import type { Output, Screen } from './screen.ts';
-import { formatAge, formatTime, quoteForShell, toJsonLine } from './text.ts';
 
 /** Prose is as wide as this, also in a wider terminal. */
 const WIDTH = 80;
@@ -46,12 +47,7 @@ export async function readEntries(journal: Journal, name: string): Promise<Named
   const entry = await limitJournal(() => journal.read(name));
   if (entry) return { entries: [entry], isOrder: false };
   const order = name.startsWith('order ') ? name : `order ${name}`;
-  const entries: JournalEntry[] = [];
-  for (;;) {
-    const payment = await limitJournal(() => journal.read(`${order}/${entries.length + 1}`));
-    if (!payment) break;
-    entries.push(payment);
-  }
+  const entries = await readPayments((key) => limitJournal(() => journal.read(key)), order);
   if (entries.length > 0) return { entries, isOrder: true };
   throw new CommandError(
     `The journal has no record of the key or order "${name}".`,
@@ -61,15 +57,19 @@ export async function readEntries(journal: Journal, name: string): Promise<Named
 
 /** Returns what is recorded of a key, but for its history, as lines for one of the outputs. */
 export function formatFacts(entry: JournalEntry, { show }: Screen, { style }: Output): string[] {
-  const { key, state, operation, amount, currency, network, createdAt, updatedAt, attempts } = entry;
-  const { requestIds, reference = 'none recorded', service, status, attention } = entry;
+  const { key, order, state, operation, amount, currency, other, price, network, createdAt, updatedAt } =
+    entry;
+  const { attempts, requestIds, reference = 'none recorded', service, status, attention } = entry;
   const stateText = show(`${state} (${STATES[state]})`);
   const facts: [label: string, values: readonly string[]][] = [
     ['Key', [style('bold', show(key))]],
-    ['Attention', attention ? [style('yellow', show(`${attention} (${REASONS[attention]})`))] : []],
+    ['Order', order === undefined ? [] : [show(`${order}, payment ${key.slice(key.lastIndexOf('/') + 1)}`)]],
+    ['Attention', attention ? [style('yellow', `${attention} (${explainAttention(attention, entry)})`)] : []],
     ['State', [stateText]],
     ['Status', status === undefined ? [] : [show(status)]],
     ['Amount', [show(`${amount} ${currency}`)]],
+    ['At service', other ? [style('yellow', show(`${other.amount} ${other.currency}`))] : []],
+    ['Last price', isSamePrice(entry, price) ? [] : [show(`${price.amount} ${price.currency}`)]],
     ['Operation', [operation]],
     ['Network', network === undefined ? [] : [show(network)]],
     ['Reference', [show(reference)]],
@@ -86,6 +86,9 @@ export function formatFacts(entry: JournalEntry, { show }: Screen, { style }: Ou
     values.map((value, at) => `${style('dim', (at === 0 ? label : '').padEnd(13))}${value}`),
   );
 }
+
+const isSamePrice = (one: JournalEntry['price'], other: JournalEntry['price']) =>
+  one.amount === other.amount && one.currency === other.currency;
 
 const formatMoments = (time: number | undefined) => (time === undefined ? [] : [formatMoment(time)]);
 
@@ -110,13 +113,17 @@ function formatHistory({ resolutions }: JournalEntry, { show, out }: Screen): st
   return ['', out.style('bold', 'History'), ...lines];
 }
 
-/** No follow-up reports what a person resolved as not charged. */
-export const AFTER_NOT_CHARGED = 'Nothing tells the shop of it. The next call under the key can charge.';
+/** What follows for the shop once no charge exists. No follow-up reports what a person resolved so. */
+export const describeNotCharged = ({ order }: JournalEntry) =>
+  order === undefined
+    ? 'Nothing tells the shop of it. The next call under the key can charge.'
+    : `The customer can pay the order ${order} again, unless another payment of it is under way or paid.`;
 
 /** Returns what an operator does about a payment now, with the commands filled in. */
 function describeNextSteps(entry: JournalEntry, screen: Screen, config: string | undefined): string[] {
-  const { reference = '', resolutions, state, attention } = entry;
-  const again = resolutions.length === 0 ? '' : ' If a resolution was wrong, resolve the key again.';
+  const { order, reference = '', status, nextCheckAt, resolutions, offers, state, attention } = entry;
+  const isFinal = resolutions.length === 0 || offers.length === 0;
+  const again = isFinal ? '' : ' If a resolution was wrong, resolve the key again.';
   const say = (text: string) => [wrap(text, 2)];
   if (attention) return describeAttention(entry, attention, screen, config);
   switch (state) {
@@ -126,30 +133,24 @@ function describeNextSteps(entry: JournalEntry, screen: Screen, config: string |
       return say('Wait. A process holds the claim of the key now. Show the key again in a minute.');
     case 'closed':
       return say(
-        'Nothing. The key is never charged again. A reference that is found after all can replace it.',
+        `Nothing. It is never charged again.${offers.includes('reference') ? ' A reference that is found after all can replace it.' : ''}`,
       );
     case 'not_charged':
-      return say(`Open the order of this key again in your shop. ${AFTER_NOT_CHARGED}${again}`);
+      return say(
+        `${order === undefined ? 'Open the order of this key again in your shop.' : 'Nothing.'} ${screen.show(describeNotCharged(entry))}${again}`,
+      );
     case 'completed':
-      return say(`Nothing. The same key again returns ${screen.show(reference)} and sends nothing.${again}`);
+      return say(
+        order === undefined
+          ? `Nothing. The same key again returns ${screen.show(reference)} and sends nothing.${again}`
+          : `Nothing. ${screen.show(nextCheckAt === undefined ? `${reference} has ended: ${status}.` : `A sweep follows ${reference} until it has ended.`)}${again}`,
+      );
     default:
-      return say(`Nothing. The next call under the key can charge.${again}`);
+      return say(
+        `Nothing. ${order === undefined ? 'The next call under the key can charge.' : screen.show(describeNotCharged(entry))}${again}`,
+      );
   }
 }
-
-/** What an operator does at the service about each reason. */
-const AT_SERVICE: Readonly<
-  Record<Exclude<AttentionItem['reason'], 'unresolved' | 'shared_reference'>, string>
-> = {
-  paid_twice: 'Another payment pays the order. Pay this one back at the service.',
-  price_changed:
-    'The customer paid an earlier price. Decide whether you take it, or pay it back at the service.',
-  mismatch:
-    'Compare its amount at the service. Decide whether you take it once it is paid, or pay it back there.',
-  gone: 'Ask the service what became of it.',
-  unreadable: 'Read which error the checks get, and ask the service what became of it.',
-  overdue: 'Ask the service what became of it. Is a sweep running?',
-};
 
 function describeAttention(
   entry: JournalEntry,
@@ -159,27 +160,27 @@ function describeAttention(
 ): string[] {
   if (reason === 'unresolved' || reason === 'shared_reference')
     return describeUnresolved(entry, screen, config);
-  const { reference = '' } = entry;
-  const canAccept = reason === 'price_changed' || reason === 'mismatch';
-  const accepting = canAccept
-    ? [
-        ...step(2, 'If you take it as it is, accept it. It counts as paid:'),
-        ...formatCommand(entry, ['--accepted'], screen, config),
-      ]
-    : [];
+  const { reference = '', offers } = entry;
+  const why = explainAttention(reason, entry);
   return [
-    ...step(1, `${screen.show(reference)}: ${REASONS[reason]}. ${AT_SERVICE[reason]}`),
-    ...accepting,
-    ...step(
-      canAccept ? 3 : 2,
-      'Once it is dealt with outside, close it. It is never charged again, and not followed:',
-    ),
-    ...formatCommand(entry, ['--closed'], screen, config),
+    ...step(1, `${screen.show(reference)}: ${why}. ${ADVICE[reason]}`),
+    ...offers.flatMap((offer, index) => [
+      ...step(index + 2, OFFERS[offer]),
+      ...formatCommand(entry, [OPTION[offer]], screen, config),
+    ]),
   ];
 }
 
+/** The option of `resolve` for what is offered. */
+const OPTION: Readonly<Record<JournalEntry['offers'][number], string>> = {
+  reference: '--reference TXN-…',
+  not_charged: '--not-charged',
+  accepted: '--accepted',
+  closed: '--closed',
+};
+
 function describeUnresolved(entry: JournalEntry, screen: Screen, config: string | undefined): string[] {
-  const { operation, amount, currency, network, createdAt, requestIds, error } = entry;
+  const { order, operation, amount, currency, network, createdAt, requestIds, error } = entry;
   const { show, redact } = screen;
   const isCharge = operation === 'chargeMobileMoney';
   const subject = isCharge ? 'charge' : 'payment';
@@ -209,12 +210,12 @@ function describeUnresolved(entry: JournalEntry, screen: Screen, config: string 
     ...formatCommand(entry, found, screen, config),
     ...step(
       3,
-      `If it does not exist, search again an hour later.${confirm} Only then resolve the key as not charged. The next call under it can ${isCharge ? 'charge' : 'start a payment'}:`,
+      `If it does not exist, search again an hour later.${confirm} Only then resolve it as not charged. ${order === undefined ? `The next call under it can ${isCharge ? 'charge' : 'start a payment'}` : `The customer can then pay the order ${show(order)} again`}:`,
     ),
     ...formatCommand(entry, ['--not-charged'], screen, config),
     ...step(
       4,
-      'If the service has lost it, or you pay it back, deal with it outside. Then close the key. It is never charged again:',
+      'If the service has lost it, or you pay it back, deal with it outside. Then close it. It is never charged again:',
     ),
     ...formatCommand(entry, ['--closed'], screen, config),
   ];

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
+import type { Html } from '../../pages/markup.ts';
 import type { Entry, FinalStatus, KnownStatus } from '../../testing/ledger.ts';
-import { formatMoney, type Html, layout, renderTime } from './layout.ts';
+import { formatMoney, layout, renderTime } from './layout.ts';
 
 /** The final status that each button of the checkout page leads to. */
 export const checkoutOutcomes: ReadonlyMap<unknown, FinalStatus> = new Map([

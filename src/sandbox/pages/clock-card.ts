@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
+import type { Html } from '../../pages/markup.ts';
 import type { Clock } from '../../testing/clock.ts';
-import { type Html, renderTime } from './layout.ts';
+import { renderTime } from './layout.ts';
 
 /** The buttons that move the sandbox's time ahead, by their minutes. */
 export const advances: ReadonlyMap<unknown, string> = new Map([

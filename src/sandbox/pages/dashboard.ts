@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import type { Html } from '../../pages/markup.ts';
 import { faultSchema } from '../../testing/faults.ts';
 import type { PaymentService } from '../../testing/service.ts';
 import type { WebhookDelivery } from '../../testing/webhook-delivery.ts';
@@ -13,7 +14,7 @@ import {
 } from '../find-transactions.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
 import { renderFaultForm, renderOptions, renderQueue } from './form-fields.ts';
-import { type Html, layout, renderCopyable } from './layout.ts';
+import { layout, renderCopyable } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';
 import { renderTransaction } from './transaction-row.ts';

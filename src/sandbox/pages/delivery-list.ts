@@ -1,11 +1,12 @@
 import { html } from 'hono/html';
+import { type Html, type Look, renderLabel } from '../../pages/markup.ts';
 import { createRedact } from '../../redact.ts';
 import { webhookFaultSchema } from '../../testing/faults.ts';
 import type { WebhookAttempt, WebhookDelivery } from '../../testing/webhook-delivery.ts';
 import { isRecord, parseJson } from '../../untrusted.ts';
 import { LIVE_KEY } from '../options.ts';
 import { nameFault } from './form-fields.ts';
-import { formatDuration, type Html, type Look, renderLabel, renderTime } from './layout.ts';
+import { formatDuration, renderTime } from './layout.ts';
 
 const looks: Record<WebhookDelivery['state'], Look> = {
   waiting: 'pending',

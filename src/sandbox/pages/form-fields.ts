@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import type { Html } from '../../pages/markup.ts';
 import type { Queued } from '../../testing/fault-queue.ts';
 import {
   type FieldInput,
@@ -11,7 +12,6 @@ import {
   operationNames,
   webhookFaultSchema,
 } from '../../testing/faults.ts';
-import type { Html } from './layout.ts';
 
 type FaultSchema = typeof faultSchema | typeof webhookFaultSchema;
 type FieldsSchema = KindSchema | typeof forgedFieldsSchema;

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Html } from './layout.ts';
+import type { Html } from '../../pages/markup.ts';
 
 /** An element of a list. Its `data-next` is the id of the one below it, where it belongs when it is new. */
 export interface ListItem {

@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
+import { type Html, networkNames } from '../../pages/markup.ts';
 import { isFinal } from '../../schedule.ts';
 import { type ChargeEntry, type Entry, isCharge, type Ledger } from '../../testing/ledger.ts';
-import { formatMoney, type Html, layout, networkNames, renderBadge, renderTime } from './layout.ts';
+import { formatMoney, layout, renderBadge, renderTime } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 
 const MAX_MESSAGES = 5;

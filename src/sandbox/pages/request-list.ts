@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import type { Html } from '../../pages/markup.ts';
 import { createRedact } from '../../redact.ts';
 import { faultSchema } from '../../testing/faults.ts';
 import type { Entry } from '../../testing/ledger.ts';
@@ -7,7 +8,7 @@ import { isRecord, parseJson } from '../../untrusted.ts';
 import { LIVE_KEY } from '../options.ts';
 import type { RequestGroup, RequestHistory } from '../request-history.ts';
 import { nameFault } from './form-fields.ts';
-import { formatDuration, type Html, renderTime } from './layout.ts';
+import { formatDuration, renderTime } from './layout.ts';
 
 /** Renders requests, newest first. Each opens to show its body, and why it was refused. */
 export function renderRequests(caption: string, { groups, hidden }: RequestHistory, entry?: Entry): Html {

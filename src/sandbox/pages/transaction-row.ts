@@ -1,10 +1,11 @@
 import { html } from 'hono/html';
+import { type Html, networkNames } from '../../pages/markup.ts';
 import { isFinal } from '../../schedule.ts';
 import type { Entry, KnownStatus } from '../../testing/ledger.ts';
 import type { WebhookDelivery } from '../../testing/webhook-delivery.ts';
 import type { RequestHistory } from '../request-history.ts';
 import { renderDeliveryLink } from './delivery-list.ts';
-import { formatMoney, type Html, networkNames, renderBadge, renderCopyable, renderTime } from './layout.ts';
+import { formatMoney, renderBadge, renderCopyable, renderTime } from './layout.ts';
 import { renderRequests } from './request-list.ts';
 
 /** A transaction with what is known of its requests and webhooks. */

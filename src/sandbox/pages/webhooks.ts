@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import type { Html } from '../../pages/markup.ts';
 import type { Clock } from '../../testing/clock.ts';
 import { type ForgedFields, forgedFieldsSchema, webhookFaultSchema } from '../../testing/faults.ts';
 import { parseOrThrow } from '../../testing/fields.ts';
@@ -6,7 +7,7 @@ import type { Webhooks } from '../../testing/webhooks.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
 import { renderDelivery } from './delivery-list.ts';
 import { readFields, renderFaultForm, renderFields, renderQueue } from './form-fields.ts';
-import { type Html, layout } from './layout.ts';
+import { layout } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 
 const MAX_SHOWN = 100;

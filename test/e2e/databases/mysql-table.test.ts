@@ -69,6 +69,28 @@ describe.skipIf(database.missing)('the table in MySQL', () => {
     expect(await listKeys(store, 'createdAt')).toEqual(['order 1']);
   });
 
+  test('reads what needs a person through its index, however many records there are', async () => {
+    const table = await server.createTable();
+    const pool = server.openPool({ connectionLimit: 1 });
+    const { store } = openMysqlStore(pool, table);
+    await pool.query('SET SESSION cte_max_recursion_depth = 20000').catch(() => {});
+    await pool.query(`INSERT INTO ${table} (\`key\`, version, record, kind, created_at, attention_at)
+      WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 900)
+      SELECT CONCAT('order ', a.i, '-', b.i), 'v', '{}', 'order', ${CREATED_AT} + a.i, NULL
+      FROM s AS a JOIN s AS b ON b.i <= 20`);
+    for (const key of ['order a', 'order b', 'order c'])
+      await insertRecord(store, key, { index: { attentionAt: CREATED_AT } });
+    await pool.query('FLUSH STATUS');
+    expect(await listKeys(store, 'attentionAt')).toEqual(['order a', 'order b', 'order c']);
+    const [rows] = await pool.query("SHOW SESSION STATUS LIKE 'Handler_read%'");
+    const counts = Array.isArray(rows)
+      ? rows.map((row): { Value: string } => ({ Value: '0', ...Object(row) }))
+      : [];
+    const read = counts.reduce((sum, { Value }) => sum + Number(Value), 0);
+    expect(read).toBeGreaterThanOrEqual(3);
+    expect(read).toBeLessThan(12);
+  });
+
   test.each(['', 'Journal', 'a b', 'a;b', '1st', 'a`b', 'a.b.c', '.a', "a'b", 'a'.repeat(52), 'a\n', 17])(
     'is not made with the name %j',
     (table) => {

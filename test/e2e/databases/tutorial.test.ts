@@ -17,22 +17,22 @@ const listCode = (language: string) =>
     ({ groups }) => groups?.code ?? '',
   );
 const [sql = ''] = listCode('sql');
-const [, , runSandbox = '', , loseResponse = '', resolveKey = ''] = listCode('sh');
+const [, , runSandbox = '', runShop = '', loseResponse = ''] = listCode('sh');
 
 test('compiles, with the client of the schema that it shows', async () => {
-  expect(files.map(fileNameOf)).toEqual(['prisma.config.ts', 'payments.ts', 'shop.ts']);
+  expect(files.map(fileNameOf)).toEqual(['prisma.config.ts', 'payments.ts', 'desk.ts', 'shop.ts']);
   expect([...faultsOf(files, undefined, fileURLToPath(import.meta.url)).values()].flat()).toEqual([]);
   expect(listCode('prisma')).toEqual([
     await readFile(new URL('prisma/schema.prisma', import.meta.url), 'utf8'),
   ]);
 });
 
-test('sells once by phone and by page, and after a lost response', async () => {
+test('sells once by phone and by page, and after a decision at the desk', async () => {
   const shop = await startShop();
-  const { sandbox } = shop;
+  const { sandbox, desk } = shop;
 
   const first = await shop.buy();
-  expect(await first.pay({ phone: '' })).toContain('The payment did not start');
+  await showsNoErrorOfOurs(shop, first);
   const presses = await Promise.all([first.pay(BY_PHONE), first.pay(BY_PHONE)]);
   for (const shown of presses) expect(shown).toContain('Approve the payment on your phone.');
   await sandbox.approve(await sandbox.findPrompt());
@@ -52,27 +52,80 @@ test('sells once by phone and by page, and after a lost response', async () => {
   await second.waitFor('Thank you');
   expect(await second.open('/return?reference=TXN-OTHER')).toContain('Thank you');
 
-  await shop.run(loseResponse);
   const third = await shop.buy();
-  for (const _ of presses) expect(await third.pay(BY_PHONE)).toContain('Do not pay again.');
-  const key = await find(shop.readOutput, /ALERT: .*payment (\S+): unresolved/);
+  await changesTheNumber(shop, third);
+
+  await shop.run(loseResponse);
+  const fourth = await shop.buy();
+  for (const _ of presses) expect(await fourth.pay(BY_PHONE)).toContain('Do not pay again.');
+  await find(shop.readOutput, /ALERT: order (\S+) needs a person: unresolved/);
   const prompt = await sandbox.findPrompt();
-  // The list ends with 3: there are unresolved keys.
-  const listed = resolveKey.replace('…/1', key).replace('TXN-…', prompt);
-  expect(await shop.run(listed.replace(/^npx.*list.*$/m, '$& || test $? = 3'))).toContain(
-    `${key} is ${prompt}`,
+  expect(await desk.open('', 'wrong')).toBe('Sign in.');
+  const form = await desk.follow(fourth.id, 'A charge might exist');
+  const found = { reference: prompt, reason: 'found on the page of the sandbox' };
+  expect(await desk.record(form, 'The charge exists', { ...found, reference: 'TXN-OTHER' })).toContain(
+    'Nothing was changed',
   );
+  expect(await desk.record(form, 'The charge exists', found)).toContain('Recorded.');
+  expect(await fourth.read()).toContain('Approve the payment on your phone.');
   await sandbox.approve(prompt);
   expect(await sandbox.hasPrompt()).toBe(false);
-  await third.waitFor('Thank you');
+  await fourth.waitFor('Thank you');
+  expect(await desk.open()).toContain('Nothing needs a person.');
 
-  await find(shop.readOutput, /(deliver.*\n(?:.*\n)*deliver.*\n(?:.*\n)*deliver)/);
+  await find(shop.readOutput, /((?:deliver.*\n(?:.*\n)*?){4})/);
   expect(await shop.stop()).toEqual([0, null]);
-  expect(shop.readOutput().match(/deliver order/g)).toHaveLength(3);
+  expect(shop.readOutput().match(/deliver order/g)).toHaveLength(4);
   const paid = await shop.query('SELECT id FROM orders WHERE paid_at IS NOT NULL');
-  expect(paid).toHaveLength(3);
+  expect(paid).toHaveLength(4);
 });
 
+type Shop = Awaited<ReturnType<typeof startShop>>;
+type Customer = Awaited<ReturnType<typeof buy>>;
+
+/** What the customer, the service or the shop cannot do, each in words for the customer. */
+async function showsNoErrorOfOurs({ sandbox }: Shop, customer: Customer): Promise<void> {
+  expect(await customer.pay({ phone: '' })).toContain('did not start. Check the number');
+  await fault(sandbox.url, { kind: 'rateLimited', retryAfter: 3_600_000 });
+  expect(await customer.pay(BY_PHONE)).toContain('did not start. Try again in some minutes.');
+  await fault(sandbox.url, { kind: 'status', status: 401 });
+  expect(await customer.pay(BY_PHONE)).toBe('This does not work at the moment. Try again in some minutes.');
+  expect(await sandbox.hasPrompt()).toBe(false);
+}
+
+/** The customer corrects a mistyped number, both prompts are approved, and a person closes the first. */
+async function changesTheNumber({ sandbox, desk }: Shop, customer: Customer): Promise<void> {
+  await customer.pay({ phone: '0200000000', network: 'telecel' });
+  const mistyped = await sandbox.findPrompt();
+  const differs = await customer.pay(BY_PHONE);
+  expect(differs).toContain('Another payment is under way: approve it on your phone');
+  expect(differs).toContain('value="0244123456"');
+  const listPrompts = async () => [
+    ...(await customer.open(`${sandbox.url}/phone`)).matchAll(/name="reference" value="(TXN-\w+)"/g),
+  ];
+  expect(await listPrompts()).toHaveLength(1);
+
+  const [, link = ''] = /href="([^"]+\?change)"/.exec(await customer.read()) ?? [];
+  const [, name = '', value = ''] =
+    /<input type="hidden" name="(\w+)" value="(\w+)">/.exec(await customer.open(link)) ?? [];
+  expect(await customer.pay({ ...BY_PHONE, [name]: value })).toContain('Approve the payment on your phone.');
+  const corrected = (await listPrompts())
+    .map(([, reference = '']) => reference)
+    .filter((one) => one !== mistyped);
+  expect(corrected).toHaveLength(1);
+  await sandbox.approve(corrected[0] ?? '');
+  await customer.waitFor('Thank you');
+
+  await sandbox.approve(mistyped);
+  await find(desk.open, /(Another payment pays the order already)/);
+  const form = await desk.follow(customer.id, 'Another payment pays the order already');
+  expect(await desk.record(form, 'Close the payment', { reason: 'paid back' })).toContain('Recorded.');
+  expect(await desk.open()).toContain('Nothing needs a person.');
+  expect(await customer.read()).toContain('Thank you');
+}
+
+/** Where the page says that the desk is. */
+const [, deskPath = ''] = /^app\.use\('([^']+)', getRequestListener/m.exec(page.text) ?? [];
 const BY_PHONE = { phone: '0244123456', network: 'mtn' };
 
 /** Starts the shop of the page on PostgreSQL, and its sandbox. */
@@ -96,10 +149,8 @@ async function startShop() {
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
     npm_config_update_notifier: 'false',
   };
-  const { child, output, ended } = start('sh', ['-c', `${sandbox.line} && exec node shop.ts`], folder, {
-    ...env,
-    PORT: '0',
-  });
+  const commands = `${sandbox.line}\n${runShop.replace('node shop.ts', 'exec node shop.ts')}`;
+  const { child, output, ended } = start('sh', ['-ec', commands], folder, { ...env, PORT: '0' });
   const readOutput = () => output.text;
   const port = await find(readOutput, /the shop is ready .*port: (\d+)/);
   const url = `http://127.0.0.1:${port}`;
@@ -109,12 +160,12 @@ async function startShop() {
     sandbox,
     readOutput,
     buy: () => buy(url),
-    /** Runs a block of the page in the second terminal, and returns what it printed. */
-    async run(code: string): Promise<string> {
+    desk: openDesk(`${url}${deskPath}`),
+    /** Runs a block of the page in the second terminal. */
+    async run(code: string): Promise<void> {
       const command = `${sandbox.line}\n${code.replaceAll('http://127.0.0.1:4010', sandbox.url)}`;
       const block = start('sh', ['-ec', command], folder, env);
       expect([await block.ended, block.output.text]).toEqual([[0, null], expect.any(String)]);
-      return block.output.text;
     },
     query: async (text: string) => (await database.query(text)).rows,
     stop() {
@@ -129,7 +180,7 @@ async function createFolder(): Promise<string> {
   const packages = ['express', '@prisma'].map(
     (name) => [name, fileURLToPath(new URL(`node_modules/${name}`, import.meta.url))] as const,
   );
-  const folder = await createMerchantProject(...packages);
+  const folder = await createMerchantProject('@hono/node-server', 'hono', ...packages);
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   for (const block of files) await writeFile(join(folder, fileNameOf(block) ?? ''), block.code);
   return folder;
@@ -145,6 +196,55 @@ async function setReceiver(sandboxUrl: string, url: string): Promise<void> {
   expect(status).toBe(200);
 }
 
+/** Injects one fault into the charge. */
+async function fault(sandboxUrl: string, fault: object): Promise<void> {
+  const { status } = await fetch(`${sandboxUrl}/sandbox/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ operation: 'chargeMobileMoney', fault }),
+  });
+  expect(status).toBe(201);
+}
+
+/** Opens the desk as a member of the staff, with the password of the page. */
+function openDesk(url: string) {
+  const [, password = ''] = /^export DESK_PASSWORD=(\S+)$/m.exec(runShop) ?? [];
+  const sign = (given: string) => ({
+    authorization: `Basic ${Buffer.from(`Ama Owusu:${given}`).toString('base64')}`,
+  });
+  const open = async (query = '', given = password) =>
+    (await fetch(`${url}${query}`, { headers: sign(given) })).text();
+  return {
+    open,
+    /** Follows the link of an order that is listed for a reason, and returns its address and page. */
+    async follow(order: string, reason: string) {
+      const link = `?order=${order}`;
+      const list = await open();
+      expect(list).toContain(`href="${link}"`);
+      expect(list).toContain(reason);
+      return { link, page: await open(link) };
+    },
+    /** Fills in the form of a decision, sends it as a browser does, and returns the page that it leads to. */
+    async record(
+      { link, page }: { link: string; page: string },
+      decision: string,
+      fields: Record<string, string>,
+    ): Promise<string> {
+      const form = page.split(`<summary>${decision}</summary>`)[1]?.split('</form>')[0] ?? '';
+      const hidden = [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
+      const filled = Object.fromEntries(
+        hidden.map(([, name, value = '']) => [name, value.replaceAll('&quot;', '"')]),
+      );
+      const response = await fetch(`${url}${link}`, {
+        method: 'POST',
+        headers: { ...sign(password), 'sec-fetch-site': 'same-origin' },
+        body: new URLSearchParams({ ...filled, ...fields }),
+      });
+      return response.text();
+    },
+  };
+}
+
 /** Buys in a browser of its own. */
 async function buy(url: string) {
   const send = (path: string, init: RequestInit = {}) => fetch(url + path, { ...init, redirect: 'manual' });
@@ -155,6 +255,7 @@ async function buy(url: string) {
   const headers = { cookie: placed.headers.get('set-cookie')?.split(';')[0] ?? '' };
   const read = async () => (await send(path)).text();
   return {
+    id: path.split('/').at(-1) ?? '',
     read,
     /** Presses "Pay", and returns the page, or the address that it leads to. */
     async pay(fields: Record<string, string>): Promise<string> {
@@ -163,7 +264,7 @@ async function buy(url: string) {
     },
     waitFor: (text: string) => find(read, new RegExp(`(${text})`)),
     /** Opens an address of the shop, and follows where it leads. */
-    open: async (other: string) => (await fetch(url + other, { headers })).text(),
+    open: async (other: string) => (await fetch(new URL(other, url), { headers })).text(),
   };
 }
 

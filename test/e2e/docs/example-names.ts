@@ -6,6 +6,7 @@ import type * as postgres from 'payment-collection-client/journal/postgres';
 import type * as sqlite from 'payment-collection-client/journal/sqlite';
 import type * as orderPayments from 'payment-collection-client/orders';
 import type * as phone from 'payment-collection-client/phone';
+import type * as review from 'payment-collection-client/review';
 import type * as sandbox from 'payment-collection-client/sandbox';
 import type * as schedule from 'payment-collection-client/schedule';
 import type * as testing from 'payment-collection-client/testing';
@@ -18,6 +19,7 @@ type Exported = typeof client &
   typeof orderPayments &
   typeof phone &
   typeof postgres &
+  typeof review &
   typeof sandbox &
   typeof schedule &
   typeof sqlite &
@@ -46,6 +48,9 @@ export interface Names extends Exported {
   signal: AbortSignal;
   request: { readonly body: unknown };
   redirect(address: string): void;
+  findSession(cookie: string | null): Promise<{ email: string } | undefined>;
+  afterEach(run: () => void): void;
+  details: client.ChargeMobileMoneyInput;
   deliver(order: string): Promise<void>;
   remind(order: string): Promise<void>;
   startedAt: number;
@@ -92,6 +97,7 @@ export interface Names extends Exported {
     client.VerifyOptions &
     client.WaitOptions &
     journal.JournalOptions &
+    Partial<review.ReviewDeskOptions> &
     Partial<followUps.FollowUpsOptions>;
   orderOption: Partial<orderPayments.OrderPaymentsOptions>;
   /** For an example that is a value. */

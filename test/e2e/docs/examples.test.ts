@@ -6,6 +6,7 @@ import * as postgres from 'payment-collection-client/journal/postgres';
 import * as sqlite from 'payment-collection-client/journal/sqlite';
 import * as orderPayments from 'payment-collection-client/orders';
 import * as phone from 'payment-collection-client/phone';
+import * as review from 'payment-collection-client/review';
 import * as sandbox from 'payment-collection-client/sandbox';
 import * as schedule from 'payment-collection-client/schedule';
 import * as testing from 'payment-collection-client/testing';
@@ -21,6 +22,7 @@ const exported = [
   orderPayments,
   phone,
   postgres,
+  review,
   schedule,
   sandbox,
   sqlite,

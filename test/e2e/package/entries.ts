@@ -7,6 +7,7 @@ import * as journalPostgres from '../../../src/journal/postgres.ts';
 import * as journalRedis from '../../../src/journal/redis.ts';
 import * as journalSqlite from '../../../src/journal/sqlite.ts';
 import * as node from '../../../src/node/index.ts';
+import * as review from '../../../src/operators/desk/index.ts';
 import * as orders from '../../../src/orders/index.ts';
 import * as phone from '../../../src/phone.ts';
 import * as sandbox from '../../../src/sandbox/index.ts';
@@ -26,6 +27,7 @@ export const entries: Record<string, object> = {
   './orders': orders,
   './follow-ups': followUps,
   './node': node,
+  './review': review,
   './phone': phone,
   './testing': testing,
   './sandbox': sandbox,

@@ -9,7 +9,7 @@ import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { momo, openOrderShop, page } from '../../helpers/order-shop.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import { API_KEY, catchError, charge, payment } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, payment, successBodies } from '../../helpers/service.ts';
 import { heldService } from '../idempotency/held-service.ts';
 
 /** Whether a promise has settled. */
@@ -123,6 +123,35 @@ test.each([
   expect(await orders.journal.read('17/1')).toMatchObject({ state: 'completed' });
   expect(await pressing).toMatchObject({ state: 'processing' });
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('waits for an outcome that the journal takes after the call has ended', async () => {
+  fakeClocks();
+  const store = memoryStore();
+  let isDown = false;
+  const failing = createJournal({
+    ...store,
+    write: (...step) => (isDown ? Promise.reject(new Error('read only')) : store.write(...step)),
+  });
+  const { client } = createClient({
+    journal: failing,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    async fetch() {
+      isDown = true;
+      return Response.json(successBodies.chargeMobileMoney());
+    },
+  });
+  expect(await finish(charged(client))).toMatchObject({ reference: REFERENCE });
+  const watched = watchEnd(client.close());
+  await pass(5 * SECOND);
+  expect(watched.hasEnded).toBe(false);
+  isDown = false;
+  await pass(5 * SECOND);
+  expect(watched.hasEnded).toBe(true);
+  expect(await memoryJournal({ store }).read(KEY)).toMatchObject({
+    state: 'completed',
+    reference: REFERENCE,
+  });
 });
 
 test('waits until a claim that the database writes late is released', async () => {

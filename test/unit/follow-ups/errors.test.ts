@@ -168,3 +168,20 @@ describe('a record that cannot be read', () => {
     expect(shop.finals).toHaveLength(2);
   });
 });
+
+test('reports a record that cannot be told of, and does all others', async () => {
+  const shop = await openPaidShop(2);
+  const fails = () => {
+    throw new Error('the shop is away');
+  };
+  await finish(shop.start({ onFinal: fails }).sweep());
+  // Somebody has edited it.
+  await changeText(shop.store, 'key order-1', (text) => text.replaceAll('"25.50"', '"much"'));
+  shop.events.length = 0;
+  await pass(MINUTE);
+  await finish(shop.start().sweep());
+  expect(shop.finals).toMatchObject([{ key: 'order-2', status: 'success' }]);
+  expect(findFollowUpEvents(shop.events)).toContainEqual(
+    expect.objectContaining({ result: 'failed', idempotencyKey: 'order-1', error: expect.any(String) }),
+  );
+});

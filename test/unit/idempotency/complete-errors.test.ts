@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
@@ -89,7 +89,10 @@ test.each([1, 3, 5])('records an outcome after %i failed writes, without an even
   expect([...journalled(), ...errors]).toEqual([]);
 });
 
-test('records an outcome once the journal is back, although the caller went on', async () => {
+test.each([
+  ['', 0],
+  [', and the clock was set an hour ahead', 3_600_000],
+])('records an outcome once the journal is back, although the caller went on%s', async (_what, jump) => {
   fakeClocks();
   const service = await startService();
   const shared = sharedStore(LEASE);
@@ -101,7 +104,9 @@ test('records an outcome once the journal is back, although the caller went on',
   const call = charged(service.client({ journal, ...options }));
   await until(() => service.requests.length === 1);
   await turns();
-  await pass(9 * 60_000, 5_000);
+  await pass(60_000, 5_000);
+  vi.setSystemTime(Date.now() + jump);
+  await pass(8 * 60_000, 5_000);
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
   expect(journalled()).toMatchObject([{ result: 'not_recorded', reference: 'TXN-8f2c61d0' }]);
   expect(errors).toHaveLength(1);
@@ -110,6 +115,38 @@ test('records an outcome once the journal is back, although the caller went on',
   expect(shared.states(KEY)).toEqual(['begun', 'completed']);
   expect(await charged(service.client({ journal: shared.journal() }))).toMatchObject({ replayed: true });
   expect(service.requests).toHaveLength(1);
+});
+
+test('does not try on to record an outcome on a record that cannot be read', async () => {
+  fakeClocks();
+  const shared = sharedStore(LEASE);
+  let reads = 0;
+  const store: JournalStore = {
+    ...shared.store,
+    read: (key) => {
+      reads += 1;
+      return shared.store.read(key);
+    },
+  };
+  const { service, arrived, respond } = await heldService();
+  const { journalled, errors, ...options } = listening();
+  let isEnded = false;
+  const call = charged(service.client({ journal: createJournal(store), ...options })).finally(() => {
+    isEnded = true;
+  });
+  await arrived;
+  // A newer version of the package has written it.
+  shared.records.set(`key ${KEY}`, { version: 'newer', text: '{"format":99}' });
+  respond();
+  await until(() => isEnded || reads > 5);
+  await turns();
+  expect(isEnded).toBe(true);
+  expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  const before = reads;
+  await pass(60_000);
+  expect(reads).toBe(before);
+  expect(journalled()).toMatchObject([{ result: 'not_recorded' }]);
+  expect(errors).toHaveLength(1);
 });
 
 test('recognises its own completion after its response was lost', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import type { Resolution } from '../../../src/journal/index.ts';
+import { createJournal, memoryStore, type Resolution } from '../../../src/journal/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
 import { jumpClock } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { LONG_LEASE, sharedStore } from '../../helpers/journals.ts';
@@ -187,6 +188,75 @@ describe('a key that is resolved while its request is in flight', () => {
     const unknown = await resolvedMeanwhile({ reference: 'TXN-another' }, 500);
     expect(await catchError(unknown.call)).toBeInstanceOf(OutcomeUnknownError);
   });
+});
+
+test('holds a key for others as long as for itself if reads take long', async () => {
+  fakeClocks();
+  const store = memoryStore();
+  let writes = 0;
+  const slow = createJournal(
+    {
+      ...store,
+      async read(key) {
+        const read = await store.read(key);
+        await new Promise((resolve) => setTimeout(resolve, 4_000));
+        return read;
+      },
+      // The claim, and one renewal.
+      write: (...step) =>
+        ++writes <= 2 ? store.write(...step) : Promise.reject(new Error('the database is away')),
+    },
+    { lease: LEASE },
+  );
+  const service = await startService(() => {});
+  catchError(charged(service.client({ journal: slow })));
+  await pass(16_000);
+  expect(writes).toBeGreaterThan(2);
+  // The renewal began 7.3 s after the start, and the process holds the key until 17.3 s.
+  expect(await createJournal(store).read(KEY)).toMatchObject({ state: 'begun', inProgress: true });
+});
+
+test('records a charge although its heartbeat has found the claim lost', async () => {
+  fakeClocks();
+  const shared = sharedStore(LEASE);
+  const { service, arrived, respond } = await heldService();
+  const call = catchError(charged(service.client({ journal: shared.journal() })));
+  await arrived;
+  shared.setClock(() => Date.now() + LEASE + 1_000);
+  await shared.journal().resolve(KEY, 'not_charged', note);
+  await pass(4_000);
+  respond();
+  expect(await call).toMatchObject({ outcome: 'unknown', reference: REFERENCE });
+  expect(await shared.journal().read(`${KEY}/2`)).toMatchObject({ state: 'completed', reference: REFERENCE });
+});
+
+test('ends a request that has not left once its lease is over', async () => {
+  fakeClocks();
+  const shared = sharedStore(LEASE);
+  const claimOnly = shared.intercepted(['begun'], (key, change) =>
+    change.expected === null
+      ? shared.store.write(key, change)
+      : Promise.reject(new Error('the database is away')),
+  );
+  let signal: AbortSignal | undefined;
+  const service = await startService();
+  const client = service.client({
+    journal: claimOnly,
+    // It waits for a connection.
+    fetch: (_, init) => {
+      signal = init.signal;
+      return new Promise((_resolve, reject) =>
+        init.signal.addEventListener('abort', () => reject(init.signal.reason)),
+      );
+    },
+  });
+  const call = catchError(charged(client));
+  await until(() => signal !== undefined);
+  await pass(9_000);
+  expect(signal?.aborted).toBe(false);
+  await pass(2_000);
+  expect(signal?.aborted).toBe(true);
+  expect(await call).toMatchObject({ outcome: 'unknown' });
 });
 
 test('records the result after a renewal in flight', async () => {

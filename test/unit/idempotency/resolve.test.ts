@@ -172,12 +172,10 @@ describe('an attempt to resolve a key wrongly', () => {
   test('overrules nothing that the service returned', async () => {
     const { payments, journal } = await startUnresolved();
     const { reference } = await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-19' });
-    const refusals = [
-      [{ reference: 'TXN-1' }, 'There is nothing to resolve about it'],
-      ['not_charged', 'This payment pays its order: that stands'],
-    ] as const;
-    for (const [resolution, message] of refusals)
-      expect(String(await catchError(payments.resolve('order-19', resolution, note)))).toContain(message);
+    for (const resolution of [{ reference: 'TXN-1' }, 'not_charged'] as const)
+      expect(String(await catchError(payments.resolve('order-19', resolution, note)))).toContain(
+        'There is nothing to resolve about it',
+      );
     expect(await journal.read('order-19')).toMatchObject({ state: 'completed', reference, resolutions: [] });
   });
 
@@ -532,7 +530,7 @@ describe('a resolution', () => {
     [{ by: 'kofi' }, 'reason must be text'],
     [{ by: 'kofi', reason: 'two\nlines' }, 'reason must be text'],
     [{ by: 'k'.repeat(201), reason: 'x' }, 'by must be text of 1 to 200'],
-    [undefined, 'must be a plain object'],
+    [undefined, 'A resolution needs { by, reason }'],
     [{ ...note, becuase: 1 }, 'becuase'],
   ])('needs by and reason: %o', async (given, message) => {
     const { payments, journal } = await startUnresolved();

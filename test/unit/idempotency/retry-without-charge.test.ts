@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { CreateOptions, PaymentsClientOptions } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { kinds, sharedStore } from '../../helpers/journals.ts';
@@ -35,6 +35,26 @@ describe.each(rejections)('after %s', (_what, status, body) => {
     expect(await keyed[operation](client)).toEqual(replayOf(result));
     expect(service.requests).toHaveLength(2);
   });
+});
+
+test('sends no retry that the journal does not record', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  const service = await startService();
+  const shared = sharedStore();
+  let writes = 0;
+  const journal = shared.intercepted(['begun'], (...write) =>
+    ++writes === 1 ? shared.store.write(...write) : Promise.reject(new Error('the database is away')),
+  );
+  let attempts = 0;
+  const client = service.client({
+    journal,
+    maxRetries: 5,
+    fetch: (url, init) => (++attempts === 1 ? refusedConnection(url) : fetch(url, init)),
+  });
+  expect(await catchError(charged(client))).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });
+  expect(service.requests).toEqual([]);
+  // A lost claim does not come back.
+  expect(writes).toBe(2);
 });
 
 type Unsent = () => Promise<[PaymentsClientOptions, CreateOptions?]>;

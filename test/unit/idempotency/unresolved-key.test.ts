@@ -95,6 +95,21 @@ test.each(kinds)('records another amount as made, and fails at each replay (%s)'
   expect(service.requests).toHaveLength(1);
 });
 
+test.each([
+  ['its own amount', {}],
+  ['another amount', { amount: '255.00' }],
+])('leaves a payment unresolved whose page is another one, with %s', async (_, data) => {
+  const checkout_url = 'https://pay.example/checkout/TXN-other';
+  const service = await startService(200, successBodies.initialize({ ...data, checkout_url }));
+  const journal = memoryJournal();
+  const failure = await catchError(keyed.initialize(service.client({ journal })));
+  expect(failure).toMatchObject({ code: 'transaction_mismatch', outcome: 'unknown' });
+  expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', attention: 'unresolved' });
+  const again = await catchError(keyed.initialize(service.client({ journal })));
+  expect(again).toBeInstanceOf(OutcomeUnknownError);
+  expect(service.requests).toHaveLength(1);
+});
+
 test.each(posts)('leaves the key unresolved after an abort of %s in flight', async (operation) => {
   const abort = new AbortController();
   const service = await startService(() => abort.abort());

@@ -31,6 +31,26 @@ describe('fromD1', () => {
     expect(batches.filter(isKind)).toHaveLength(times);
   });
 
+  test.each([
+    'D1_ERROR: Internal error while starting up D1 DB storage caused object to be reset.',
+    'D1_ERROR: D1 DB reset because its code was updated.',
+  ])('repeats a read after: %s', async (message) => {
+    let lost = 2;
+    const { binding } = openD1(() => (--lost >= 0 ? 'not run' : 'none'), message);
+    expect(await openHandleStore(fromD1(binding)).read('order-1')).toMatchObject({ record: null });
+  });
+
+  test('runs the statements of a step as one batch', async () => {
+    const { binding, batches } = openD1(() => 'none');
+    const store = openHandleStore(fromD1(binding));
+    await store.write('order-1', firstWrite({ dueAt: 1 }));
+    batches.length = 0;
+    expect(await store.claimDue({ kind: 'key', limit: 10, lease: 1_000 })).toMatchObject({
+      records: [{ key: 'order-1', at: 1 }],
+    });
+    expect(batches.map((statements) => statements.length)).toEqual([3]);
+  });
+
   test('makes a write once whose response is lost', async () => {
     let isLost = false;
     const { binding, batches } = openD1(() => (isLost ? 'response lost' : 'none'));

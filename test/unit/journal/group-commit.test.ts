@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { getRecords } from '../../../src/journal/core.ts';
 import {
   createJournal,
   type JournalStore,
@@ -10,7 +11,7 @@ import {
 import { Records } from '../../../src/journal/records.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { nextTurn } from '../../../src/timing.ts';
-import { claimKey } from '../../helpers/claims.ts';
+import { change, claimKey } from '../../helpers/claims.ts';
 import { catchError } from '../../helpers/service.ts';
 
 /** A store whose statements end when the test says so. */
@@ -201,4 +202,19 @@ test('writes to SQLite in one transaction what comes in one turn', async () => {
   const ends = await Promise.allSettled(keys.map(claimInTask));
   expect(ends.map(({ status }) => status)).toEqual(['rejected', ...Array(10).fill('fulfilled')]);
   expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'BEGIN IMMEDIATE', 'COMMIT']);
+});
+
+test('counts the writes of a group whose response was lost', async () => {
+  const store = memoryStore();
+  const lossy = createJournal({
+    ...store,
+    async writeAll(writes) {
+      for (const { key, change: given } of writes) await store.write(key, given);
+      throw new Error('the response was lost');
+    },
+  });
+  const writing = ['first', 'second', 'third'].map((key) =>
+    getRecords(lossy).writeText(key, { ...change, version: `of ${key}` }),
+  );
+  expect(await Promise.all(writing)).toEqual([true, true, true]);
 });

@@ -6,7 +6,7 @@ import { Records } from '../../../src/journal/records.ts';
 import { MAX_DUE_IN } from '../../../src/journal/store.ts';
 import { createRecord } from '../../../src/ledger/press.ts';
 import type { LedgerRecord } from '../../../src/ledger/record.ts';
-import { claimKey, completeKey, made } from '../../helpers/claims.ts';
+import { change, claimKey, completeKey, made } from '../../helpers/claims.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -220,4 +220,70 @@ describe('the clock', () => {
     const { found } = await claimKey(journal, 'order-18');
     expect(found.record?.payments).toMatchObject([{ charge: { until: now + LEASE } }]);
   });
+});
+
+describe('what a record is found by', () => {
+  /** Records in memory, and the index of each write. */
+  function openIndexed(lease: number) {
+    const store = memoryStore();
+    const write = vi.spyOn(store, 'write');
+    const journal = createJournal(store, { lease });
+    return { store, journal, getIndex: () => write.mock.calls.at(-1)?.[1].index };
+  }
+
+  test('has the time of its latest payment', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { journal, getIndex } = openIndexed(LEASE);
+    await completeKey(journal, 'order-17', made('TXN-1'));
+    vi.advanceTimersByTime(60_000);
+    const records = getRecords(journal);
+    const added = await records.change(name, (before, now) => {
+      const [payment] = before?.payments ?? [];
+      if (!before || !payment) throw new Error('there is no payment');
+      return { record: { ...before, payments: [payment, { ...payment, createdAt: now }] } };
+    });
+    expect(getIndex()).toMatchObject({ createdAt: added.found.record?.payments[1]?.createdAt });
+  });
+
+  test('is due no later than a clock that goes back can show', async () => {
+    const { journal, getIndex } = openIndexed(3 * MAX_DUE_IN);
+    await claimKey(journal, 'order-17');
+    expect(getIndex()?.dueAt).toBeLessThanOrEqual(Date.now() + MAX_DUE_IN);
+  });
+
+  test('lists it for a person if it is due and cannot be read', async () => {
+    const { store, journal, getIndex } = openIndexed(LEASE);
+    const index = { kind: 'key', createdAt: 1, attentionAt: null, dueAt: 1 } as const;
+    await store.write('key order-17', { ...change, text: '{"format":99}', index });
+    const records = getRecords(journal);
+    const [claimed] = await records.claimDue({ kind: 'key', limit: 10, lease: LEASE });
+    expect(claimed).toMatchObject({ key: 'key order-17', found: undefined });
+    expect(getIndex()).toMatchObject({ attentionAt: 1, dueAt: expect.any(Number) });
+    expect(await store.read('key order-17')).toMatchObject({ record: { text: '{"format":99}' } });
+  });
+});
+
+test('takes a record without its version for damaged', async () => {
+  const read = async () => ({ record: { version: '', text: '{}' }, now: Date.now() });
+  const journal = createJournal({ ...memoryStore(), read });
+  const error = await catchError(journal.read('order-17'));
+  expect(error).toMatchObject({ code: 'journal_error', outcome: 'unknown' });
+  expect(error).toHaveProperty('message', expect.stringContaining('what is no record'));
+});
+
+test('reads the time of the store again after the machine slept', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const journal = createJournal(memoryStore(), { lease: LEASE });
+  const { found: known } = await claimKey(journal, 'order-17');
+  // The monotonic clock stands still meanwhile.
+  vi.setSystemTime(Date.now() + 60_000);
+  const times: number[] = [];
+  const rule = (record: LedgerRecord | null, now: number) => {
+    times.push(now);
+    return { record };
+  };
+  await getRecords(journal).change(name, rule, { known });
+  expect(times).toEqual([Date.now()]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { getRecords } from '../../../src/journal/core.ts';
-import { type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import type { RecordName } from '../../../src/journal/names.ts';
 import { claimReference, findOwner, releaseReferences } from '../../../src/journal/references.ts';
 import { change, claimKey, completeClaim, completeKey, made } from '../../helpers/claims.ts';
@@ -21,6 +21,17 @@ test('claims a reference that nobody has, and its own one anew', async () => {
   expect(await claim(journal, 'order-17', 'TXN-8f2k1')).toBe(true);
   expect(await claim(journal, 'order-17', 'txn-8F2K1')).toBe(true);
   expect(await findId(journal, 'TXN-other')).toBeUndefined();
+});
+
+test('knows a claim of its own that a driver wrote twice', async () => {
+  const store = memoryStore();
+  const twice = createJournal({
+    ...store,
+    // Of the second write, which finds the version of the first.
+    write: async (key, given) => (await store.write(key, given)) && !key.startsWith('reference '),
+  });
+  expect(await claim(twice, 'order-17', 'TXN-8f2k1')).toBe(true);
+  expect(await findId(twice, 'TXN-8f2k1')).toBe('order-17');
 });
 
 test('refuses a reference that another key or order has, in any case', async () => {

@@ -13,6 +13,15 @@ import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
 import {
+  another,
+  beginnings,
+  DAY,
+  dearer,
+  getReference,
+  HOUR,
+  otherNumber,
+} from '../../helpers/order-reasons.ts';
+import {
   connectionRefused,
   momo,
   type OrderProcess,
@@ -25,22 +34,12 @@ import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { type StoreStep, wrapStore } from '../../helpers/wrapped-store.ts';
 
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
 beforeEach(() => {
   fakeClocks();
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
 });
 
-const otherNumber = { ...momo, phone: '055 000 1111' };
-const dearer = { ...momo, amount: '30.00' };
-const another = { startAnother: true };
-
 const delay = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
-
-const getReference = ({ payments }: OrderStatus, number = payments.length) =>
-  payments[number - 1]?.reference ?? '';
 
 /** Each step of the store takes 5 ms on its way, and 5 ms on its way back. */
 const createSlowStore = () =>
@@ -143,43 +142,12 @@ test.each([
 });
 
 describe('3: prune', () => {
-  /** Brings an order to where a person has to decide about it. */
-  const beginnings = {
-    async price_changed({ charge }: OrderProcess, { service }: OrderShop) {
-      const first = getReference(await finish(charge('17', momo)));
-      await pass(2 * SECOND);
-      service.decline(getReference(await finish(charge('17', dearer, another))));
-      service.approve(first);
-    },
-    async mismatch({ charge }: OrderProcess, { service }: OrderShop) {
-      service.approve(getReference(await finish(charge('17', momo))));
-      service.fault('verify', { kind: 'wrongAmount', amount: '20.00' }, { times: 1_000 });
-    },
-    async gone({ charge }: OrderProcess, { service }: OrderShop) {
-      await finish(charge('17', momo));
-      service.fault('verify', { kind: 'status', status: 404 }, { times: 1_000 });
-    },
-    async paid_twice({ charge }: OrderProcess, { service }: OrderShop) {
-      const first = getReference(await finish(charge('17', momo)));
-      await pass(2 * SECOND);
-      service.approve(getReference(await finish(charge('17', otherNumber, another))));
-      service.approve(first);
-    },
-    async unresolved({ charge }: OrderProcess, { service }: OrderShop) {
-      service.fault('chargeMobileMoney', { kind: 'responseLost' });
-      await finish(charge('17', momo));
-    },
-  };
-
-  test.each(Object.entries(beginnings))('takes no order in review: %s', async (reason, begin) => {
+  test.each(Object.entries(beginnings))('takes no order that needs a person: %s', async (reason, begin) => {
     const shop = openOrderShop();
     const orders = shop.start();
     await begin(orders, shop);
-    for (let sweeps = 0; sweeps < 4; sweeps++) {
-      await pass(20 * SECOND);
-      await finish(orders.sweep());
-    }
-    expect(shop.attentions).toMatchObject([{ reason }]);
+    await finish(orders.sweep());
+    expect(shop.attentions.at(-1)).toMatchObject({ order: '17', reason });
     const before = await finish(orders.read('17'));
     vi.setSystemTime(Date.now() + 30 * DAY);
     const prunes: PruneOptions[] = [{ before: Date.now() }, { before: Date.now(), unfollowed: true }];
@@ -236,6 +204,34 @@ describe('4: a frozen process learns of a charge late', () => {
     await finish(web.sweep());
     expect(shop.attentions).toMatchObject([{ reason: 'paid_twice', reference: learned }]);
     expect(shop.paid).toHaveLength(1);
+  });
+
+  test('leaves it to the order that has it already', async () => {
+    const thaw = Promise.withResolvers<Response>();
+    let posts = 0;
+    const shop = openOrderShop({
+      async intercept({ method }, handle) {
+        if (method !== 'POST') return undefined;
+        if (++posts === 1) return await thaw.promise;
+        const response = await handle();
+        // The service takes the first charge for a repetition of this one.
+        thaw.resolve(response.clone());
+        return response;
+      },
+    });
+    const [frozen, web] = [shop.start(), shop.start()];
+    const first = frozen.charge('17', momo);
+    await passUntilPosted(shop, 1);
+    vi.setSystemTime(Date.now() + 20 * SECOND);
+    await finish(web.payments.resolve('17/1', 'not_charged', note));
+    const reference = getReference(await finish(web.charge('18', momo)));
+    const shared = { state: 'in_review', reason: 'shared_reference', payment: { reference } };
+    expect(await finish(first)).toMatchObject(shared);
+    shop.service.approve(reference);
+    await pass(20 * SECOND);
+    await finish(web.sweep());
+    expect(shop.paid).toMatchObject([{ order: '18', payment: { reference } }]);
+    expect(await finish(web.read('17'))).toMatchObject(shared);
   });
 
   test('asks a person about it if the attempt was closed', async () => {

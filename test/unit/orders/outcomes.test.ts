@@ -4,6 +4,7 @@ import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
 import { momo, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
+import { successBodies } from '../../helpers/service.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
 
 beforeEach(() => {
@@ -26,6 +27,27 @@ test('calls onPaid once the payment succeeded, and nothing is charged again', as
   await finish(orders.sweep());
   expect(shop.paid).toHaveLength(1);
   expect(postsOf(shop)).toHaveLength(1);
+});
+
+test('takes no response about another transaction for an answer', async () => {
+  let isMixedUp = true;
+  const shop = openOrderShop({
+    intercept: async ({ method }) =>
+      isMixedUp && method === 'GET'
+        ? Response.json(successBodies.verify({ reference: 'TXN-other' }))
+        : undefined,
+  });
+  const orders = shop.start();
+  const reference = getReference(await finish(orders.charge('17', momo)));
+  await pass(10 * SECOND);
+  await finish(orders.sweep());
+  expect(await finish(orders.read('17'))).toMatchObject({ state: 'processing', payment: { reference } });
+  shop.service.approve(reference);
+  isMixedUp = false;
+  await pass(MINUTE);
+  await finish(orders.sweep());
+  expect(shop.paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
+  expect(shop.attentions).toEqual([]);
 });
 
 test('calls onPaid again until it succeeds', async () => {
@@ -144,6 +166,41 @@ test('returns what it is at the timeout of a wait', async () => {
   const before = Date.now();
   expect(await finish(orders.wait('17', { timeout: 30 * SECOND }))).toMatchObject({ state: 'processing' });
   expect(Date.now() - before).toBeGreaterThanOrEqual(30 * SECOND);
+});
+
+test('returns what a wait last read if the journal hangs at its timeout', async () => {
+  let isHung = false;
+  const store = wrapStore(memoryStore(), (_, run) => (isHung ? new Promise(() => {}) : run()));
+  const orders = openOrderShop({ store }).start();
+  await finish(orders.charge('17', momo));
+  const waiting = orders.wait('17', { timeout: 5 * SECOND });
+  await pass(SECOND);
+  isHung = true;
+  expect(await finish(waiting)).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+});
+
+test('ends a wait for a person if the transaction has another amount', async () => {
+  let reference = '';
+  const shop = openOrderShop({
+    intercept: async ({ method }) =>
+      method === 'GET' ? Response.json(successBodies.verify({ reference, amount: '2.55' })) : undefined,
+  });
+  const orders = shop.start();
+  reference = getReference(await finish(orders.charge('17', momo)));
+  const status = await finish(orders.wait('17', { timeout: MINUTE }));
+  expect(status).toMatchObject({ state: 'in_review', reason: 'mismatch', payment: { key: '17/1' } });
+  expect(shop.paid).toEqual([]);
+});
+
+test('polls at a pace if a payment that failed is not final for its order', async () => {
+  const shop = openOrderShop();
+  const strict = shop.start({}, { polling: { finalStatuses: ['success'] } });
+  shop.service.decline(getReference(await finish(strict.charge('17', momo))));
+  await pass(10 * SECOND);
+  shop.requests.length = 0;
+  const status = await finish(shop.start().wait('17', { timeout: MINUTE }));
+  expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1', status: 'failed' } });
+  expect(shop.requests.length).toBeLessThan(20);
 });
 
 test('ends a wait when another process records the end', async () => {

@@ -16,7 +16,7 @@ import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { NoJournalError } from '../../../src/journal/store.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
-import { finish } from '../../helpers/follow-ups.ts';
+import { finish, silentLogger } from '../../helpers/follow-ups.ts';
 import { connectionRefused, momo, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
 import { catchError, EMAIL, successBodies } from '../../helpers/service.ts';
 
@@ -201,5 +201,67 @@ describe('a page whose address holds the email of the customer', () => {
     expect(opened).toMatchObject({ payment: { key: '17/1', checkout_url: address } });
     expect(other).toMatchObject({ state: 'processing', differs: true, payment: { key: '17/1' } });
     expect(postsOf(shop)).toHaveLength(1);
+  });
+});
+
+test('has no page of another payment', async () => {
+  const answered = Promise.withResolvers<void>();
+  const shop = openOrderShop({
+    async intercept({ url }) {
+      if (url.endsWith('/initialize')) await answered.promise;
+      return undefined;
+    },
+  });
+  const orders = shop.start();
+  const opening = orders.checkout('17', page);
+  await pass(SECOND);
+  const pressed = await finish(orders.charge('17', momo, { startAnother: true }));
+  expect(pressed).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
+  answered.resolve();
+  const opened = await finish(opening);
+  expect(opened).toMatchObject({ state: 'processing', payment: { key: '17/2', method: 'mobile_money' } });
+  expect(opened).not.toHaveProperty('payment.checkout_url');
+  expect(opened.payments[0]).toMatchObject({ key: '17/1', checkout_url: expect.any(String) });
+});
+
+describe('a press rejects with a JournalError', () => {
+  test('if the journal does not take that no charge was made', async () => {
+    const store = memoryStore();
+    let isDown = false;
+    const shop = openOrderShop({
+      store: {
+        ...store,
+        write: (...step) => (isDown ? Promise.reject(new Error('read only')) : store.write(...step)),
+      },
+      intercept() {
+        isDown = true;
+        return Promise.reject(connectionRefused);
+      },
+    });
+    const orders = shop.start({}, { logger: silentLogger });
+    expect(await finish(catchError(orders.charge('17', momo)))).toMatchObject({
+      code: 'journal_error',
+      retryable: true,
+      message: expect.stringContaining('No charge was made'),
+    });
+    isDown = false;
+    await pass(5 * SECOND);
+    expect(await finish(orders.read('17'))).toMatchObject({ state: 'unpaid', canPay: true });
+  });
+
+  test('if its claim took a whole lease', async () => {
+    const store = memoryStore();
+    const shop = openOrderShop({
+      store: {
+        ...store,
+        async write(...step) {
+          await new Promise((resolve) => setTimeout(resolve, 10.5 * SECOND));
+          return await store.write(...step);
+        },
+      },
+    });
+    const error = await finish(catchError(shop.start().charge('17', momo)));
+    expect(error).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
+    expect(shop.requests).toEqual([]);
   });
 });

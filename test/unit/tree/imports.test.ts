@@ -25,6 +25,7 @@ const layers: [string, RegExp][] = [
   ['orders', /^orders\//],
   ['node', /^node\//],
   ['testing', /^testing\//],
+  ['pages', /^pages\//],
   ['sandbox', /^sandbox\//],
   ['review desk and journal command', /^operators\//],
   ['probe', /^probe\//],
@@ -37,6 +38,7 @@ const parts: [part: RegExp, imports: RegExp][] = [
   [/^bench\//, /^(?:src|test\/helpers|bench)\//],
   [/^test\/(?:unit|property)\//, /^(?:src|test\/(?:helpers|unit|property))\/|^package\.json$/],
   [/^test\/explore\//, /^(?:src\/ledger|test\/(?:helpers|explore))\//],
+  [/^test\/faults\//, /^test\/faults\//],
   [/^test\/simulate\//, /^(?:src|test\/(?:helpers|simulate))\//],
   // It runs the built package on Bun and Deno.
   [/^test\/e2e\/databases\/programs\/charge-once\.mjs$/, /^dist\//],

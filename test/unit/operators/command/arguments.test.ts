@@ -5,9 +5,9 @@ import { createConfigFolder, runCommand } from './run-command.ts';
 const note = ['--by', 'ama', '--reason', 'found'];
 
 test.each([
-  [[], 'Name a command: list, show, resolve, count, prune.'],
+  [[], 'Name a command: list, show, resolve, count, desk, prune.'],
   [['lists'], 'Unknown command "lists". Did you mean list?'],
-  [['delete'], 'Unknown command "delete". There are: list, show, resolve, count, prune.'],
+  [['delete'], 'Unknown command "delete". There are: list, show, resolve, count, desk, prune.'],
   [['list', 'order-17'], 'list takes no key. To see one, use show.'],
   [['count', 'order-17'], 'count takes no key.'],
   [['show'], 'show needs a key'],

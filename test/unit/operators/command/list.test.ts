@@ -7,7 +7,7 @@ import {
   memoryJournal,
   memoryStore,
 } from '../../../../src/journal/index.ts';
-import { escapeUnprintable } from '../../../../src/operators/command/text.ts';
+import { escapeUnprintable } from '../../../../src/operators/text.ts';
 import { change, claimKey, completeKey, made } from '../../../helpers/claims.ts';
 import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 

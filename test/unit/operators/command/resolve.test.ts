@@ -60,13 +60,13 @@ test('says that a transaction of another amount still needs a person', async () 
     0,
     [
       'Resolved: order-17/1 is TXN-8f2c61d0, 30.00 GHS.',
-      'It still needs a person: its transaction has another amount or currency.',
+      'It still needs a person: its transaction has another amount or currency. What to do: npx payment-journal show order-17/1',
     ],
   ]);
   const accepting = ['resolve', 'order-17/1', '--accepted', ...note];
   expect(await runCommand(accepting, shop)).toMatchObject({
     code: 0,
-    out: 'Resolved: order-17/1 is accepted as it is: TXN-8f2c61d0, 30.00 GHS. It counts as paid.\n',
+    out: 'Resolved: order-17/1 is accepted as it is: TXN-8f2c61d0, 25.50 GHS in place of 30.00 GHS. It counts as paid.\n',
   });
   expect((await runCommand(['list'], shop)).code).toBe(0);
 });
@@ -89,6 +89,23 @@ test('adds a transaction to an order', async () => {
     out: expect.stringContaining('Resolved: 17/2 is TXN-8f2c61d0, 25.50 GHS.'),
   });
   expect(await shop.journal.read('17/2')).toMatchObject({ resolutions: [{ by: 'kofi@shop.example' }] });
+});
+
+describe('says that an order needs nothing more', () => {
+  const cases = [
+    [found('17/1'), 'is TXN-8f2c61d0, 25.50 GHS.', 'Once it is paid, it pays the order 17.'],
+    [notCharged('17/1', '--yes'), 'was not charged.', 'The customer can pay the order 17 again'],
+    [['resolve', '17/1', '--closed', ...note], 'is closed.', 'The customer can pay the order 17 again'],
+  ] as const;
+  test.each(cases)('after %j', async (args, done, next) => {
+    const shop = await startUnresolved('key');
+    const { service = '' } = (await shop.journal.read('key')) ?? {};
+    await completeKey(shop.journal, '17', { is: 'unknown' }, { kind: 'order', service });
+    const { code, out } = await runCommand(args, shop);
+    expect([code, out]).toEqual([0, expect.stringContaining(`Resolved: 17/1 ${done}`)]);
+    expect(out).toContain(next);
+    expect(out).not.toContain('verify the reference');
+  });
 });
 
 describe('changes nothing', () => {
@@ -175,6 +192,23 @@ describe('changes nothing', () => {
     expect(await shop.journal.read('17/1')).toMatchObject({ state: 'unknown', resolutions: [] });
   });
 
+  test('if the resolution does not fit', async () => {
+    const shop = await startUnresolved('order-17/1');
+    await expectUnchanged(
+      shop,
+      ['resolve', 'order-17/1', '--accepted', ...note],
+      '"accepted" does not fit this payment. Nothing was changed. It can be { reference } or not_charged or closed.',
+    );
+  });
+
+  test.each([
+    ['--by', ['--by', '  ', '--reason', 'x']],
+    ['--reason', ['--by', 'kofi', '--reason', ' ']],
+  ])('if %s is blank', async (option, blank) => {
+    const shop = await startUnresolved('order-17/1');
+    await expectUnchanged(shop, ['resolve', 'order-17/1', '--closed', ...blank], `resolve needs ${option}`);
+  });
+
   test('if the journal has no such key', async () => {
     const shop = await startShop();
     await expectUnchanged(
@@ -203,7 +237,10 @@ describe('changes nothing', () => {
       isTTY: true,
       typed: '25.50',
     });
-    expect([code, err]).toEqual([1, expect.stringContaining('This payment was changed meanwhile by ama.')]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('This payment was changed meanwhile by ama: TXN-of-ama.'),
+    ]);
     expect(await other.read('order-17/1')).toMatchObject({
       state: 'completed',
       resolutions: [{ by: 'ama' }],

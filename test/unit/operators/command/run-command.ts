@@ -24,6 +24,10 @@ interface Surroundings {
   readonly isTTY?: boolean;
   /** What the person types. `null`: the input ends. */
   readonly typed?: string | null;
+  /** Stops the desk. */
+  readonly stopped?: AbortSignal;
+  /** Called with each text that is printed. */
+  readonly onPrint?: (text: string) => void;
 }
 
 const shared = new Map<string, object>();
@@ -43,27 +47,29 @@ export function createConfigFolder(exports?: object): string {
 
 /** Runs the command in this process. */
 export async function runCommand(args: readonly string[], surroundings: Surroundings = {}) {
-  const { exports, env = {}, isTTY = false, typed = null } = surroundings;
+  const { exports, env = {}, isTTY = false, typed = null, onPrint } = surroundings;
+  const { stopped = new AbortController().signal } = surroundings;
   // Node itself decides about colours by these. Those of the terminal that runs the tests are not meant.
   for (const name of ['FORCE_COLOR', 'NO_COLOR', 'TERM', 'COLORTERM', 'CI', 'TMUX', 'NODE_DISABLE_COLORS'])
     vi.stubEnv(name, env[name] ?? (name === 'TERM' ? 'xterm-256color' : undefined));
   onTestFinished(() => void vi.unstubAllEnvs());
-  const stdout = createOutput(isTTY);
+  const stdout = createOutput(isTTY, onPrint);
   const stderr = createOutput(isTTY);
   const stdin = Object.assign(new PassThrough(), { isTTY });
   if (typed === null) stdin.end();
   else stdin.write(`${typed}\n`);
   const folder = createConfigFolder(exports);
-  const terminal = { stdin, stdout: stdout.stream, stderr: stderr.stream, env, folder };
+  const terminal = { stdin, stdout: stdout.stream, stderr: stderr.stream, env, folder, stopped };
   const code = await runJournalCommand(args, terminal);
   return { code, out: stdout.read(), err: stderr.read(), lines: stdout.read().trimEnd().split('\n') };
 }
 
-function createOutput(isTTY: boolean) {
+function createOutput(isTTY: boolean, onPrint: (text: string) => void = () => {}) {
   let text = '';
   const stream = new Writable({
     write(chunk, _encoding, done) {
       text += chunk;
+      onPrint(String(chunk));
       done();
     },
   });
@@ -100,10 +106,13 @@ export type Shop = Awaited<ReturnType<typeof startShop>>;
 /** An unresolved entry with every fact, for what a journal could hold. */
 export const fullEntry: JournalEntry = {
   key: 'order-17/1',
+  order: undefined,
   state: 'unknown',
   operation: 'chargeMobileMoney',
   amount: '25.50',
   currency: 'GHS',
+  other: undefined,
+  price: { amount: '25.50', currency: 'GHS' },
   network: 'mtn',
   createdAt: Date.parse('2026-11-22T05:12:09.000Z'),
   updatedAt: Date.parse('2026-11-22T05:12:39.000Z'),
@@ -138,7 +147,7 @@ export const fullEntry: JournalEntry = {
 /** Makes a journal hold these entries, whatever they are. */
 export function holdEntries(journal: Journal, entries: readonly JournalEntry[]): Journal {
   const items = entries.flatMap(({ attention, createdAt, ...entry }): AttentionItem[] =>
-    attention ? [{ ...entry, order: undefined, reason: attention, since: createdAt }] : [],
+    attention ? [{ ...entry, reason: attention, since: createdAt }] : [],
   );
   return Object.assign(journal, {
     read: async (key: string) => entries.find((entry) => entry.key === key) ?? null,

@@ -112,18 +112,34 @@ test.each([
 });
 
 test.each([
-  ['paid_twice', 'another payment pays the order already. Another payment pays', false],
-  ['price_changed', 'it was paid, and the order has another price since. The customer', true],
-  ['mismatch', 'its transaction has another amount or currency. Compare', true],
-  ['gone', 'the service does not know its transaction any more. Ask', false],
-  ['unreadable', 'the service has refused each check for a day. Read', false],
-  ['overdue', 'it is under way for more than 7 days. Ask', false],
-] as const)('tells what to do about a payment that is %s', async (attention, words, canAccept) => {
-  const { out } = await show({ ...fullEntry, state: 'completed', attention });
+  ['paid_twice', 'another payment pays the order already. Pay this payment back', ['closed']],
+  ['price_changed', 'it was paid, and the order has another price since. Decide', ['accepted', 'closed']],
+  ['mismatch', 'its transaction has another amount or currency. Compare', ['accepted', 'closed']],
+  ['mismatch', 'its transaction has another amount or currency. Compare', ['closed']],
+  ['gone', 'the service does not know its transaction any more. Ask', ['closed']],
+  ['unreadable', 'the service has refused each check for a day. Read', ['closed']],
+  ['overdue', 'it is under way for more than 7 days. Check that a sweep', ['closed']],
+] as const)('tells what to do about a payment that is %s', async (attention, words, offers) => {
+  const { out } = await show({ ...fullEntry, state: 'completed', attention, offers });
   expect(out.replace(/\n {5}/g, ' ')).toContain(`  1. TXN-8f2c61d0: ${words}`);
-  expect(out).toContain('     npx payment-journal resolve order-17/1 --closed \\\n');
-  expect(out.includes('     npx payment-journal resolve order-17/1 --accepted \\\n')).toBe(canAccept);
-  expect(out).not.toContain('--not-charged');
+  const commands = [...out.matchAll(/npx payment-journal resolve order-17\/1 --(\w+) /g)];
+  expect(commands.map(([, option]) => option)).toEqual(offers);
+});
+
+test('shows order and payment, both amounts, and that it was paid after it was closed', async () => {
+  const { out } = await show({
+    ...fullEntry,
+    key: '17/2',
+    order: '17',
+    state: 'closed',
+    attention: 'price_changed',
+    offers: ['closed'],
+    other: { amount: '20.00', currency: 'GHS' },
+    price: { amount: '30.00', currency: 'GHS' },
+  });
+  expect(out).toContain('Key          17/2\nOrder        17, payment 2\n');
+  expect(out).toContain('Amount       25.50 GHS\nAt service   20.00 GHS\nLast price   30.00 GHS\n');
+  expect(out).toContain('  1. TXN-8f2c61d0: it was closed, and was paid after that.');
 });
 
 test('asks for another reference if the one that was named is of another payment', async () => {

@@ -13,7 +13,9 @@ async function run(folder: string, args: readonly string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end();
   const [out, err] = [text(stdout), text(stderr)];
-  const terminal = { stdin, stdout: output(stdout), stderr: output(stderr), env: process.env, folder };
+  const { signal: stopped } = new AbortController();
+  const streams = { stdin, stdout: output(stdout), stderr: output(stderr) };
+  const terminal = { ...streams, env: process.env, folder, stopped };
   const code = await runJournalCommand(args, terminal);
   stdout.end();
   stderr.end();

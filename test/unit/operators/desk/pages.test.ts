@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { memoryStore } from '../../../../src/journal/index.ts';
+import { momo } from '../../../helpers/order-shop.ts';
+import { API_KEY, charge, PHONE } from '../../../helpers/service.ts';
+import { KOFI, openDesk } from './open-desk.ts';
+
+describe('what needs a person', () => {
+  test('is listed oldest first, in pages', async () => {
+    const { own, open, loseResponse } = openDesk();
+    for (let order = 1; order <= 51; order++) await loseResponse(`o${order}`);
+    const { html } = await open('?');
+    const listed = [...html.matchAll(/\?order=(o\d+)"/g)].map(([, id]) => id);
+    expect(listed).toEqual(Array.from({ length: 50 }, (_, index) => `o${index + 1}`));
+    expect(html).toContain('the oldest 50');
+    expect(html).toContain('href="?limit=100"');
+    expect((await open('?limit=100')).html).toContain('?order=o51"');
+    await own.journal.resolve('o1/1', 'closed', { by: KOFI, reason: 'paid back' });
+    expect((await open('?limit=100')).html).not.toContain('?order=o1"');
+  });
+
+  test('is said to be unknown if the journal fails', async () => {
+    const store = { ...memoryStore(), list: () => Promise.reject(new Error('down')) };
+    const { open } = openDesk({}, store);
+    const { status, html } = await open('?');
+    expect(status).toBe(503);
+    expect(html).toContain('role="alert"');
+    expect(html).not.toContain('Nothing needs a person.');
+  });
+});
+
+describe('a search', () => {
+  test.each(['17', '17/1', ' 17 '])('for "%s" leads to the order', async (text) => {
+    const { own, open } = openDesk();
+    await own.charge('17', momo);
+    expect((await open(`?find=${encodeURIComponent(text)}`)).html).toContain('<h1>Order 17</h1>');
+  });
+
+  test('for a transaction leads to what it belongs to', async () => {
+    const { own, open } = openDesk();
+    const { payments } = await own.charge('17', momo);
+    const { reference } = await own.payments.chargeMobileMoney(
+      { ...momo, amount: 9 },
+      { idempotencyKey: 'k' },
+    );
+    expect((await open(`?find=${payments[0]?.reference}`)).html).toContain('<h1>Order 17</h1>');
+    expect((await open(`?find=${reference}`)).html).toContain('<h1>Key k</h1>');
+  });
+
+  test('for a name of an order and of a key shows both', async () => {
+    const { own, open } = openDesk();
+    await own.charge('17', momo);
+    await own.payments.chargeMobileMoney({ ...momo, amount: 9 }, { idempotencyKey: '17/1' });
+    const { html } = await open('?find=17/1');
+    expect(html).toContain('href="?order=17"');
+    expect(html).toContain('href="?key=17%2F1"');
+  });
+
+  test.each(['?find=99', '?order=99', '?key=99', '?find=TXN-99'])(
+    'for nothing (%s) says so',
+    async (query) => {
+      const { status, html } = await openDesk().open(query);
+      expect(status).toBe(404);
+      expect(html).toMatch(/The journal has no (?:record|order)/);
+    },
+  );
+});
+
+/** Without what a browser sends, and shows nobody. */
+const seen = (html: string) => html.replaceAll(/<input type="hidden" [^>]*>/g, '');
+
+describe('an order', () => {
+  test('shows its payments, and its history in order of time', async () => {
+    const { shop, own, open } = openDesk();
+    await own.charge('17', momo);
+    await own.charge('17', { ...momo, phone: '0201234567', network: 'telecel' }, { startAnother: true });
+    const { payments } = await own.read('17');
+    for (const { reference = '' } of payments) shop.service.approve(reference);
+    await own.wait('17', { timeout: 60_000 });
+    const { html } = await open('?order=17');
+    expect(html).toContain('Telecel Cash');
+    expect(html.indexOf('Payment 1: The request was sent')).toBeLessThan(
+      html.indexOf('Payment 2: The request was sent'),
+    );
+    const times = [...html.slice(html.indexOf('<h2 id="history">')).matchAll(/datetime="([^"]+)"/g)];
+    expect(times.map(([, time]) => time)).toEqual(times.map(([, time]) => time).sort());
+    expect(html).toContain('>Paid<');
+  });
+
+  test('shows what the service says now beside what is recorded', async () => {
+    const { shop, own, open } = openDesk();
+    shop.service.fault('chargeMobileMoney', { kind: 'wrongAmount', amount: '12.00' });
+    await own.charge('17', momo);
+    const { html } = await open('?order=17');
+    expect(html).toMatch(/The service says now: <b>\w+<\/b>, <b>GHS 12.00<\/b>|<b>GHS 25.50<\/b>/);
+    shop.service.fault('verify', { kind: 'status', status: 500 });
+    expect((await open('?order=17')).html).toContain('The service could not be asked just now.');
+  });
+
+  test('shows no API key, phone number or email of a customer', async () => {
+    const { open, loseResponse } = openDesk();
+    await loseResponse('17');
+    const pages = await Promise.all(['?', '?order=17', '?find=17'].map((query) => open(query)));
+    for (const { html } of pages)
+      for (const secret of [API_KEY, PHONE, charge.customer_email]) expect(html).not.toContain(secret);
+  });
+
+  test.each(['"><script>alert(1)</script>', "'onload='x", 'a\u202egpj', 'x&amp;y?#'])(
+    'escapes an id such as %j',
+    async (id) => {
+      const { own, open, decide } = openDesk();
+      await own.charge(id, { ...momo, amount: '26.00' });
+      const { status, html } = await open(`?${new URLSearchParams({ order: id })}`);
+      expect(status).toBe(200);
+      expect(seen(html)).not.toMatch(/<script|'onload='|\u202e/);
+      expect(html).toContain('Under way');
+      const found = await open(`?${new URLSearchParams({ find: id })}`);
+      expect(seen(found.html)).not.toMatch(/<script|'onload='|\u202e/);
+      const query = `?${new URLSearchParams({ order: id })}`;
+      const refused = await decide(query, 'reference', { reference: id, reason: id.slice(0, 9) });
+      expect(refused.status).toBe(409);
+      expect(refused.html).not.toMatch(/<script|'onload='/);
+    },
+  );
+});
