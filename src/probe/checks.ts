@@ -8,13 +8,8 @@ import { version } from '../version.ts';
 import type { ShownId } from './assumptions.ts';
 import { isRefusal, NotShown, type Reply, type Service, SMALLEST } from './service.ts';
 
-/** What a check has seen: no value of a request or a response is in it. */
-interface Shown {
-  readonly holds: boolean;
-  readonly seen: string;
-  /** In milliseconds. It differs from run to run, so no run is compared by it. */
-  readonly took?: number;
-}
+/** Whether an assumption holds, and what was seen: no value of a request or a response. No run is compared by the milliseconds. */
+type Shown = readonly [holds: boolean, seen: string, took?: number];
 
 /** What a person is asked to do on a checkout page. */
 export interface PageTask {
@@ -43,17 +38,9 @@ export interface Surroundings {
 const MAX_CLOCK_DIFFERENCE = 60_000;
 /** How long a second try on a page has to change something, in milliseconds. */
 const SETTLE_TIME = 3_000;
-
-const isSuccess = ({ status }: Reply) => status >= 200 && status < 300;
-
-/** Each request that several checks look at is made once. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
+/** Whatever comes with every webhook. */
+const USUAL_HEADERS =
+  /^(?:host|connection|content-.*|accept.*|user-agent|transfer-encoding|sec-.*|x-forwarded-.*)$/;
 
 /** Creates the check of each assumption, in the order in which they are made. */
 export function createChecks(
@@ -61,7 +48,7 @@ export function createChecks(
   preflight: Reply,
   { skipsCharge, person, webhooks }: Surroundings,
 ): Readonly<Record<ShownId, () => Promise<Shown>>> {
-  const { grace } = service.options;
+  const { grace, readsOnly, idleTime } = service.options;
   const first = once(() => service.initialize());
   const firstReference = async () => requireReference(await first());
   const lag = once(async () => service.poll(await firstReference(), ({ status }) => status !== 404));
@@ -70,11 +57,13 @@ export function createChecks(
     if (!isSuccess(reply) || !('status' in reply.data)) throw new NotShown(`the read is a ${reply.status}`);
     return reply;
   });
-  const equal = once(async () => {
+  /** Whether two requests with the same body make two transactions. */
+  const makeTwo = async (headers = {}) => {
     const body = { customer_email: service.newEmail() };
-    const [one, other] = [await service.initialize(body), await service.initialize(body)];
+    const [one, other] = [await service.initialize(body, headers), await service.initialize(body, headers)];
     return requireReference(one) !== requireReference(other);
-  });
+  };
+  const areTwo = once(() => makeTwo());
 
   /** Lets a person bring about an outcome, and then try once more on the same page. */
   const play = async (ask: NonNullable<typeof person>, outcome: FinalStatus, payment: Reply) => {
@@ -99,202 +88,161 @@ export function createChecks(
     }
     return played;
   });
-  const secondTries = async (wanted: readonly FinalStatus[]): Promise<Shown> => {
-    const tried = (await outcomes()).flatMap(({ outcome, after }) =>
-      wanted.includes(outcome) && after !== '' ? [{ outcome, after }] : [],
-    );
+  const secondTries = async (...wanted: readonly FinalStatus[]): Promise<Shown> => {
+    const tried = (await outcomes()).filter(({ outcome, after }) => wanted.includes(outcome) && after !== '');
     if (tried.length === 0) throw new NotShown('no second try on a page');
-    const holds = tried.every(({ outcome, after }) => outcome === after);
-    return { holds, seen: tried.map(({ outcome, after }) => `${outcome}, then ${after}`).join('; ') };
+    const seen = tried.map(({ outcome, after }) => `${outcome}, then ${after}`);
+    return [tried.every(({ outcome, after }) => outcome === after), seen.join('; ')];
   };
 
   return {
     address: async () => {
-      const { status } = service.options.readsOnly ? preflight : await first();
-      return {
-        holds: status < 300 || status >= 400,
-        seen: `${status} to a ${service.options.readsOnly ? 'GET' : 'POST'}`,
-      };
+      const { status } = readsOnly ? preflight : await first();
+      return [status < 300 || status >= 400, `${status} to a ${readsOnly ? 'GET' : 'POST'}`];
     },
     'replica-lag': async () => {
       const { reply, took } = await lag();
-      if (reply.status === 404) return { holds: false, seen: '404 to the end', took };
+      if (reply.status === 404) return [false, '404 to the end', took];
       if (!isSuccess(reply)) throw new NotShown(`the read is a ${reply.status}`);
-      return { holds: true, seen: 'found in time', took };
+      return [true, 'found in time', took];
     },
     clock: async () => {
-      const date = Date.parse(preflight.headers.get('date') ?? '');
-      if (Number.isNaN(date)) throw new NotShown('no header Date');
-      // A date has whole seconds.
-      const difference = Math.abs(preflight.at - preflight.halfTrip - date - 500);
+      const difference = Math.abs(preflight.at - Date.parse(preflight.headers.get('date') ?? ''));
+      if (Number.isNaN(difference)) throw new NotShown('no header Date');
       const holds = difference < MAX_CLOCK_DIFFERENCE;
-      return { holds, seen: holds ? 'less than a minute apart' : 'a minute or more apart', took: difference };
+      return [holds, holds ? 'less than a minute apart' : 'a minute or more apart', difference];
     },
     'idle-connections': async () => {
       const { announced, isClosed = false } = await service.watchIdleConnection();
-      const seconds = service.options.idleTime / 1000;
-      const kept = isClosed ? `closed in under ${seconds} s, not announced` : `open for ${seconds} s`;
-      return { holds: !isClosed, seen: announced === undefined ? kept : `announced: ${announced}` };
+      if (announced !== undefined) return [true, `announced: ${announced}`];
+      const seconds = idleTime / 1000;
+      return [!isClosed, isClosed ? `closed in under ${seconds} s, not announced` : `open for ${seconds} s`];
     },
     'wrong-key': async () => {
       const wrong = await service.get(service.nobodys, { apiKey: 'sk_test_payment_probe_wrong' });
       const none = await service.get(service.nobodys, { apiKey: null });
       const holds = [wrong, none].every(({ status }) => status === 401 || status === 403);
-      return { holds, seen: `wrong: ${wrong.status}; none: ${none.status}` };
+      return [holds, `wrong: ${wrong.status}; none: ${none.status}`];
     },
     'unknown-headers': async () => {
-      const headers = {
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        'user-agent': `payment-probe/${version}`,
-        'x-request-id': crypto.randomUUID(),
-      };
+      const id = crypto.randomUUID();
+      const own = { accept: 'application/json', 'accept-encoding': 'identity', 'x-request-id': id };
+      const headers = { ...own, 'user-agent': `payment-probe/${version}` };
       const reply = await service.get(service.nobodys, { headers });
-      const echoed = [...reply.headers].filter(([, value]) => value === headers['x-request-id']);
-      const echo =
-        echoed.length === 0
-          ? 'not echoed'
-          : `echoed in ${echoed.map(([name]) => describeName(name)).join(', ')}`;
-      const holds = reply.status === preflight.status;
-      return { holds, seen: `${holds ? 'accepted' : reply.status}; X-Request-Id ${echo}` };
+      const echoes = [...reply.headers].flatMap(([name, value]) => (value === id ? [name] : []));
+      const isSame = reply.status === preflight.status;
+      return [isSame, `${isSame ? 'accepted' : reply.status}; X-Request-Id echoed in: ${listNames(echoes)}`];
     },
-    'unknown-reference': async () => ({ holds: preflight.status === 404, seen: `${preflight.status}` }),
+    'unknown-reference': async () => [preflight.status === 404, describeReply(preflight)],
     'success-2xx': async () => {
       const reply = await first();
       requireAttempt(reply);
       const { error } = initialize.output.safeParse(withStatus(reply.json));
+      const paths = error?.issues.map(({ path }) =>
+        path.map((name) => redactFieldName(String(name))).join('.'),
+      );
       // Their forms are assumptions of their own.
-      const paths =
-        error?.issues.map(({ path }) => path.map((name) => describeName(String(name))).join('.')) ?? [];
-      const wrong = paths.filter((path) => !/reference|checkout_url/.test(path));
-      const form =
-        wrong.length === 0 ? describeBody(reply) : `not as documented: ${wrong.join(', ') || 'the body'}`;
-      return { holds: isSuccess(reply) && wrong.length === 0, seen: `${reply.status}; ${form}` };
+      const wrong = paths?.filter((path) => !/reference|checkout_url/.test(path)) ?? [];
+      if (wrong.length > 0) return [false, `${reply.status}; not as documented: ${wrong.join(', ')}`];
+      return [isSuccess(reply), describeReply(reply)];
     },
     'status-false': async () => {
-      const reply = await first();
-      const isFalse = isRecord(reply.json) && reply.json.status === false;
-      const { status } = await service.get(requireReference(reply));
-      return {
-        holds: !isFalse || status >= 300,
-        seen: isFalse ? 'false, and the payment exists' : 'not false',
-      };
+      const { json } = await first();
+      if (!isRecord(json) || json.status !== false) return [true, 'not false'];
+      const exists = isSuccess((await lag()).reply);
+      return [!exists, exists ? 'false, and the payment exists' : 'false, and there is no payment'];
     },
     'reference-form': async () => {
       const holds = isReference(await firstReference());
-      return { holds, seen: holds ? 'TXN- and a suffix' : 'another form' };
+      return [holds, holds ? 'TXN- and a suffix' : 'another form'];
     },
     'page-form': async () => {
-      const { data } = await first();
-      const url = await firstReference().then((reference) => [String(data.checkout_url), reference] as const);
-      const [page, reference] = url;
-      const holds = /^https?:/.test(page) && page.endsWith(`/${reference}`);
-      return { holds, seen: holds ? 'its path ends in the reference' : 'another form, or no page' };
+      const reference = await firstReference();
+      const { checkout_url: page } = (await first()).data;
+      const holds = typeof page === 'string' && page.endsWith(`/${reference}`);
+      return [holds, holds ? 'its path ends in the reference' : 'another form, or no page'];
     },
     'read-only': async () => {
       const [one, other] = [(await unpaid()).data, (await service.get(await firstReference())).data];
-      const changed = Object.keys({ ...one, ...other }).filter(
-        (name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]),
-      );
-      return {
-        holds: changed.length === 0,
-        seen: `changed: ${changed.map(describeName).join(', ') || 'nothing'}`,
-      };
+      const names = Object.keys({ ...one, ...other });
+      const changed = names.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
+      return [changed.length === 0, `changed: ${listNames(changed)}`];
     },
     'none-is-null': async () => {
-      const reply = await unpaid();
-      const parsed = verify.output.safeParse(withStatus(reply.json));
-      if (!parsed.success || parsed.data.status === 'success')
-        throw new NotShown('no unpaid transaction can be read');
-      const { paid_at } = reply.data;
-      const seen =
-        paid_at === null
-          ? 'null'
-          : typeof paid_at === 'string'
-            ? `text of ${paid_at.length} characters`
-            : typeof paid_at;
-      return {
-        holds: parsed.data.paid_at === null,
-        seen: `paid_at: ${seen}; fields: ${Object.keys(reply.data).map(describeName).join(', ')}`,
-      };
+      const { json, data } = await unpaid();
+      const { data: read } = verify.output.safeParse(withStatus(json));
+      if (!read || read.status === 'success') throw new NotShown('no unpaid transaction can be read');
+      const type = data.paid_at === null ? 'null' : typeof data.paid_at;
+      return [read.paid_at === null, `paid_at: ${type}; fields: ${listNames(Object.keys(data))}`];
     },
     'new-is-open': async () => {
       const { status } = (await unpaid()).data;
-      return { holds: status === 'pending' || status === 'processing', seen: describeWord(status) };
+      return [status === 'pending' || status === 'processing', describeWord(status)];
     },
     'money-echoed': async () => {
-      const started = initialize.output.safeParse(withStatus((await first()).json));
-      const read = verify.output.safeParse(withStatus((await unpaid()).json));
-      if (!started.success || !read.success) throw new NotShown('the payment cannot be read');
+      const [{ json, data }, { json: readJson }] = [await first(), await unpaid()];
+      const { data: started } = initialize.output.safeParse(withStatus(json));
+      const { data: read } = verify.output.safeParse(withStatus(readJson));
+      if (!started || !read) throw new NotShown('the payment cannot be read');
       const wrong = [
-        ...initialize.findMismatches(started.data, { ...SMALLEST, customer_email: '' }),
-        ...verify.findMismatches(read.data, { reference: await firstReference(), expect: SMALLEST }),
+        ...initialize.findMismatches(started, { ...SMALLEST, customer_email: '' }),
+        ...verify.findMismatches(read, { reference: started.reference, expect: SMALLEST }),
       ].filter(({ field }) => field !== 'checkout_url');
-      return {
-        holds: wrong.length === 0,
-        seen: `other: ${wrong.map(({ field }) => field).join(', ') || 'nothing'}`,
-      };
+      const form = /^\d+\.\d\d$/.test(`${data.amount}`) ? 'with two decimals' : 'of another form';
+      const seen = `other: ${listNames(wrong.map(({ field }) => field))}; a ${typeof data.amount} ${form}`;
+      return [wrong.length === 0, seen];
     },
     'unknown-fields': async () => {
       const reply = await service.initialize({ payment_probe: 'x' });
-      if (!isSuccess(reply) && !isRefusal(reply.status)) throw new NotShown(`${reply.status}`);
-      return { holds: isSuccess(reply), seen: `${reply.status}` };
+      requireDecision(reply);
+      return [isSuccess(reply), `${reply.status}`];
     },
     'equal-requests': async () => {
-      const areTwo = await equal();
-      return { holds: areTwo, seen: areTwo ? 'two transactions' : 'one transaction' };
+      const holds = await areTwo();
+      return [holds, holds ? 'two transactions' : 'one transaction'];
     },
     'idempotency-key': async () => {
-      if (!(await equal())) throw new NotShown('equal requests are one transaction without it too');
-      const body = { customer_email: service.newEmail() };
-      const sent = { headers: { 'idempotency-key': crypto.randomUUID() } };
-      const [one, other] = [await service.initialize(body, sent), await service.initialize(body, sent)];
-      const areTwo = requireReference(one) !== requireReference(other);
-      return { holds: areTwo, seen: areTwo ? 'ignored: two transactions' : 'heeded: one transaction' };
+      if (!(await areTwo())) throw new NotShown('equal requests are one transaction without it too');
+      const holds = await makeTwo({ headers: { 'idempotency-key': crypto.randomUUID() } });
+      return [holds, holds ? 'ignored: two transactions' : 'heeded: one transaction'];
     },
     'two-decimals': async () => {
       const reply = await service.initialize({ amount: 1.005 });
-      if (!isSuccess(reply) && !isRefusal(reply.status)) throw new NotShown(`${reply.status}`);
-      return { holds: isRefusal(reply.status), seen: `1.005: ${reply.status}` };
+      requireDecision(reply);
+      return [isRefusal(reply), `1.005: ${reply.status}`];
     },
     'rules-refused': async () => {
       const tooSmall = await service.initialize({ amount: 0.99 });
       const noEmail = await service.initialize({ customer_email: undefined });
       const { status } = await service.initialize({ currency: 'XXX' });
       requireAttempt(tooSmall);
-      const holds = isRefusal(tooSmall.status) && isRefusal(noEmail.status);
-      return {
-        holds,
-        seen: `0.99: ${tooSmall.status}; no email: ${noEmail.status}; currency XXX: ${status}`,
-      };
+      const seen = `0.99: ${tooSmall.status}; no email: ${noEmail.status}; currency XXX: ${status}`;
+      return [isRefusal(tooSmall) && isRefusal(noEmail), seen];
     },
     'test-charge': async () => {
       if (skipsCharge) throw new NotShown('left out by --no-charge');
       const reply = await service.charge();
-      if (!isSuccess(reply) && !isRefusal(reply.status)) throw new NotShown(`${reply.status}`);
-      return { holds: isRefusal(reply.status), seen: `${reply.status}; ${describeBody(reply)}` };
+      requireDecision(reply);
+      return [isRefusal(reply), describeReply(reply)];
     },
     refusal: async () => {
       const { refusals } = service;
       if (refusals.length === 0) throw new NotShown('nothing was refused');
+      const forms = [...new Set(refusals.map(describeReply))].join('; ');
       const named = refusals.filter(({ reference }) => reference !== undefined).length;
-      const forms = new Set(refusals.map((reply) => `${reply.status}; ${describeBody(reply)}`));
-      const seen = [...forms].join('; ');
-      return {
-        holds: named === 0,
-        seen: named === 0 ? seen : `${named} of ${refusals.length} name a transaction: ${seen}`,
-      };
+      return [
+        named === 0,
+        named === 0 ? forms : `${named} of ${refusals.length} name a transaction: ${forms}`,
+      ];
     },
     'outcome-shown': async () => {
       const played = await outcomes();
-      const holds = played.every(({ outcome, status }) => outcome === status);
-      const seen = played.map(({ outcome, status }) =>
-        outcome === status ? outcome : `${outcome}: still ${status}`,
-      );
-      return { holds, seen: seen.join('; '), took: Math.max(...played.map(({ took }) => took)) };
+      const late = played.filter(({ outcome, status }) => outcome !== status);
+      const seen = late.map(({ outcome, status }) => `${outcome}: still ${status}`).join('; ');
+      return [late.length === 0, seen || 'all three', Math.max(...played.map(({ took }) => took))];
     },
-    'success-stays': () => secondTries(['success']),
-    'failed-stays': () => secondTries(['failed', 'abandoned']),
+    'success-stays': () => secondTries('success'),
+    'failed-stays': () => secondTries('failed', 'abandoned'),
     'webhook-reference': async () => {
       if (webhooks === null) throw new NotShown('no --webhook-port');
       const references = (await outcomes()).map(({ reference }) => reference).filter(isReference);
@@ -302,22 +250,30 @@ export function createChecks(
       for (let waited = 0; webhooks.length < references.length && waited < grace; waited += 500)
         await service.sleep(Math.min(500, grace));
       if (webhooks.length === 0) throw new NotShown('none arrived');
-      const found = webhooks.flatMap(({ body }) =>
-        findReferences(body).filter((found) => references.includes(found)),
-      );
+      const named = webhooks
+        .flatMap(({ body }) => findReferences(body))
+        .filter((one) => references.includes(one));
       const fields = new Set(webhooks.flatMap(({ body }) => listFields(parseJson(body))));
-      const headers = new Set(
-        webhooks.flatMap(({ headers }) => Object.keys(headers)).filter((name) => !USUAL_HEADERS.test(name)),
-      );
-      const form = `fields: ${[...fields].join(', ') || 'none'}; headers: ${[...headers].map(describeName).join(', ') || 'none'}`;
-      const times = found.length > new Set(found).size ? 'some twice' : 'each once';
-      return { holds: found.length >= webhooks.length, seen: `${times}; ${form}` };
+      const names = new Set(webhooks.flatMap(({ headers }) => Object.keys(headers)));
+      const headers = listNames([...names].filter((name) => !USUAL_HEADERS.test(name)));
+      const times = named.length > new Set(named).size ? 'some twice' : 'each once';
+      return [named.length > 0, `${times}; fields: ${[...fields].join(', ') || 'none'}; headers: ${headers}`];
     },
   };
 }
 
-const USUAL_HEADERS =
-  /^(?:host|connection|content-(?:length|type)|accept.*|user-agent|transfer-encoding|sec-.*|x-forwarded-.*)$/;
+/** Makes what several checks look at once. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+const isSuccess = ({ status }: Reply) => status >= 200 && status < 300;
+const hasPage = ({ data }: Reply) => typeof data.checkout_url === 'string';
+const isReference = (text: string) => referenceSchema.safeParse(text).success;
 
 function requireReference({ reference, status }: Reply): string {
   if (reference === undefined) throw new NotShown(`no payment could be started (${status})`);
@@ -329,36 +285,36 @@ function requireAttempt({ status }: Reply): void {
   if (status === 429 || (status >= 300 && status < 400)) throw new NotShown(`nothing but ${status}`);
 }
 
-const isReference = (text: string) => referenceSchema.safeParse(text).success;
-const hasPage = ({ data }: Reply) => typeof data.checkout_url === 'string';
+function requireDecision(reply: Reply): void {
+  if (!isSuccess(reply) && !isRefusal(reply))
+    throw new NotShown(`neither accepted nor refused: ${reply.status}`);
+}
 
 /** Returns a body as if its boolean said success: what it says is an assumption of its own. */
 const withStatus = (json: unknown) =>
   isRecord(json) && json.status === false ? { ...json, status: true } : json;
 
-/** Returns the name of a field or a header if it names nobody. */
-const describeName = (name: string) => redactFieldName(name);
+/** Lists the names of fields or headers, as far as they name nobody. */
+const listNames = (names: readonly string[]) => names.map(redactFieldName).join(', ') || 'none';
 
 /** Returns a status if it is a plain word, which no secret is. */
 const describeWord = (value: unknown) =>
   typeof value === 'string' && /^(?!sk_)[a-z][a-z_]{0,31}$/i.test(value)
     ? value
-    : `a value of type ${typeof value}`;
+    : `not a word (${typeof value})`;
 
-function describeBody({ json, text, headers }: Reply): string {
-  const ids = [...headers.keys()]
-    .filter((name) => /(?:request|correlation|trace)-?id$/i.test(name))
-    .map(describeName);
-  const id = ids.length > 0 ? `; request id in ${ids.join(', ')}` : '';
-  if (isRecord(json)) return `JSON (${listFields(json).join(', ')})${id}`;
-  return (text === '' ? 'no body' : json === undefined ? 'no JSON' : 'JSON that is no object') + id;
+function describeReply({ status, json, text, headers }: Reply): string {
+  const ids = [...headers.keys()].filter((name) => /(?:request|correlation|trace)-?id$/i.test(name));
+  const id = ids.length > 0 ? `; request id in ${listNames(ids)}` : '';
+  const other = text === '' ? 'no body' : json === undefined ? 'no JSON' : 'JSON that is no object';
+  return `${status}; ${isRecord(json) ? `JSON (${listFields(json).join(', ')})` : other}${id}`;
 }
 
-/** Lists the fields of an object, and of those in it: no value. */
+/** Lists the fields of an object, and of those in it. */
 function listFields(value: unknown): string[] {
   if (!isRecord(value)) return [];
   return Object.entries(value).flatMap(([name, field]) => {
-    const inside = listFields(field).map((inner) => `${describeName(name)}.${inner}`);
-    return inside.length > 0 ? inside : [describeName(name)];
+    const inside = listFields(field).map((inner) => `${redactFieldName(name)}.${inner}`);
+    return inside.length > 0 ? inside : [redactFieldName(name)];
   });
 }

@@ -44,16 +44,15 @@ const reportSchema = z.object({
 type Pace = Pick<ServiceOptions, 'timeout' | 'grace' | 'interval' | 'idleTime'>;
 const PACE: Pace = { timeout: 10_000, grace: 10_000, interval: 200, idleTime: 4_000 };
 
-/** Runs `payment-probe` with these arguments, and returns its exit code. It never rejects. */
+/** Runs `payment-probe` with these arguments, and returns its exit code. */
 export async function runProbeCommand(
   args: readonly string[],
   terminal: Terminal,
-  signal: AbortSignal,
   pace = PACE,
 ): Promise<number> {
   const screen = createScreen(terminal);
   try {
-    return await run(args, terminal, screen, { ...pace, signal });
+    return await run(args, terminal, screen, pace);
   } catch (error) {
     const isUsage =
       error instanceof TypeError && String(Reflect.get(error, 'code')).startsWith('ERR_PARSE_ARGS');
@@ -66,9 +65,9 @@ export async function runProbeCommand(
 
 async function run(
   args: readonly string[],
-  { env }: Terminal,
+  { env, stopped }: Terminal,
   screen: Screen,
-  pace: Pace & Pick<ServiceOptions, 'signal'>,
+  pace: Pace,
 ): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -97,25 +96,30 @@ async function run(
       ? `Open the page again, and try to pay: ${address}`
       : `Open ${address}, and choose: ${outcome}.`;
     const answer = screen.ask(`${task} Then press Enter, or s and Enter to leave it out. `);
-    return (await Promise.race([answer, once(pace.signal, 'abort')])) === '';
+    return (await Promise.race([answer, once(stopped, 'abort')])) === '';
   };
   const around = {
     skipsCharge,
     person: screen.canAsk && !values['no-pages'] && !readsOnly ? person : null,
     webhooks: port === undefined ? null : listener.webhooks,
   };
-  const { findings, transactions } = await runProbe({ ...pace, ...access, readsOnly }, around, (finding) => {
-    void screen.err.print(`${finding.id}: ${finding.verdict}`);
-  });
-  const broken = findings.filter(({ verdict }) => verdict === 'does not hold').length;
+  const { findings, transactions } = await runProbe(
+    { ...pace, ...access, readsOnly, signal: stopped },
+    around,
+    ({ id, verdict }) => void screen.err.print(`${id}: ${verdict}`),
+  );
+  const count = (wanted: Finding['verdict']) => findings.filter(({ verdict }) => verdict === wanted).length;
+  const [holding, broken] = [count('holds'), count('does not hold')];
   await screen.out.print(
     ...findings.flatMap(formatFinding).map(screen.show),
     '',
-    `Does not hold: ${broken} of ${findings.filter(({ verdict }) => verdict !== 'not shown').length}. Transactions of the smallest amount that are left in test mode: ${transactions}.`,
+    `${holding} hold, ${broken} not. Left in test mode, of the smallest amount: ${transactions} transactions.`,
   );
   if (values.json !== undefined)
-    await writeFile(values.json, `${JSON.stringify({ version, findings }, null, 2)}\n`);
-  if (pace.signal.aborted) throw new ProbeError('Stopped: the rest is not shown.');
+    await writeFile(values.json, `${JSON.stringify({ version, findings }, null, 2)}\n`).catch(() => {
+      throw new ProbeError('The file of --json cannot be written.');
+    });
+  if (stopped.aborted) throw new ProbeError('stopped: the rest is not shown.');
   if (!before) return broken > 0 ? 3 : 0;
   const changes = listChanges(before, findings);
   await screen.out.print(

@@ -30,7 +30,7 @@ export async function runProbe(
   for (const [id, check] of Object.entries(checks)) {
     const attempt = options.signal.aborted ? Promise.reject(new NotShown('stopped')) : check();
     const finding: Finding = await attempt.then(
-      ({ holds, seen, took }) => ({
+      ([holds, seen, took]) => ({
         id,
         verdict: holds ? 'holds' : 'does not hold',
         seen,
@@ -49,15 +49,13 @@ export async function runProbe(
 
 function explain(error: unknown, { aborted }: AbortSignal): string {
   if (aborted) return 'stopped';
-  return error instanceof NotShown ? error.message : `the service ${explainFailure(error)}`;
+  return error instanceof NotShown ? error.message : `The service ${explainFailure(error)}.`;
 }
 
 /** Reads a reference that nobody has. */
 async function readFirst(service: Service): Promise<Reply> {
   const reply = await service.get(service.nobodys).catch((error: unknown) => {
-    throw new ProbeError(
-      service.options.signal.aborted ? 'Stopped.' : `The service ${explainFailure(error)}.`,
-    );
+    throw new ProbeError(explain(error, service.options.signal));
   });
   const { status, headers, text } = reply;
   if (status >= 300 && status < 400) {
@@ -69,11 +67,11 @@ async function readFirst(service: Service): Promise<Reply> {
   }
   if (status === 401 || status === 403)
     throw new ProbeError(
-      `The service refuses the API key (${status}). Is it one of this service, and of test mode?`,
+      `The service refuses the API key (${status}). Is it one of this service, and of its mode?`,
     );
   if (/html/i.test(headers.get('content-type') ?? '') || /^\s*</.test(text))
     throw new ProbeError(
-      `The address responds with a page of HTML (${status}), not with JSON. Does it end in the version prefix, such as /api/v1?`,
+      `The address responds with HTML (${status}), not with JSON. Does it end in its version prefix, such as /api/v1?`,
     );
   return reply;
 }

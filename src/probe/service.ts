@@ -37,9 +37,8 @@ export interface Reply {
   /** The fields of the transaction, in an envelope or not. */
   readonly data: Readonly<Record<string, unknown>>;
   readonly reference: string | undefined;
-  /** When the service had responded, and half the time that it took, in milliseconds. */
+  /** When it was there, in epoch milliseconds. */
   readonly at: number;
-  readonly halfTrip: number;
 }
 
 interface Sent {
@@ -48,12 +47,12 @@ interface Sent {
   readonly apiKey?: string | null;
 }
 
-/** Whatever a test creates is at most so much. */
+/** So many are made at most. */
 const MAX_TRANSACTIONS = 12;
 
 export const SMALLEST = { amount: 1, currency: 'GHS' } as const;
 
-export const isRefusal = (status: number) =>
+export const isRefusal = ({ status }: Reply) =>
   status >= 400 && status < 500 && status !== 408 && status !== 429;
 
 /** The service over plain HTTP: slowly, and with nothing in a request but what a check puts there. */
@@ -63,7 +62,7 @@ export class Service {
   readonly nobodys = `TXN-PROBE${randomUUID().slice(0, 8)}`;
   /** The refusals of a POST. */
   readonly refusals: Reply[] = [];
-  /** What can have been made: each with its page. */
+  /** The responses that name a transaction, each of another one. */
   readonly payments: Reply[] = [];
   transactions = 0;
   #nextAt = 0;
@@ -98,9 +97,10 @@ export class Service {
     isEnough: (reply: Reply) => boolean,
     limit = this.options.grace,
   ): Promise<{ reply: Reply; took: number }> {
-    const startedAt = performance.now();
+    let startedAt: number | undefined;
     for (;;) {
       const reply = await this.get(reference);
+      startedAt ??= performance.now();
       const took = performance.now() - startedAt;
       if (isEnough(reply) || took >= limit) return { reply, took };
       await this.sleep(Math.min(500, limit / 4));
@@ -145,26 +145,21 @@ export class Service {
 
   async #post(operation: string, body: object, sent: Sent = {}): Promise<Reply> {
     if (this.options.readsOnly) throw new NotShown('with --live it only reads');
-    if (this.transactions >= MAX_TRANSACTIONS)
-      throw new NotShown(`${MAX_TRANSACTIONS} transactions are the most`);
+    if (this.transactions >= MAX_TRANSACTIONS) throw new NotShown('12 transactions are the most');
     // Until the response says otherwise, there is one.
     this.transactions++;
     const reply = await this.#send('POST', operation, { body, ...sent });
-    if (isRefusal(reply.status)) this.refusals.push(reply);
+    if (isRefusal(reply)) this.refusals.push(reply);
     const isKnown = this.payments.some(({ reference }) => reference === reply.reference);
-    if (isKnown || (isRefusal(reply.status) && reply.reference === undefined)) this.transactions--;
+    if (isKnown || (isRefusal(reply) && reply.reference === undefined)) this.transactions--;
     else if (reply.reference !== undefined) this.payments.push(reply);
     return reply;
   }
 
-  async #send(
-    method: string,
-    path: string,
-    { body, headers, apiKey = this.options.apiKey }: Sent,
-  ): Promise<Reply> {
+  async #send(method: string, path: string, sent: Sent): Promise<Reply> {
+    const { body, headers, apiKey = this.options.apiKey } = sent;
     const { baseUrl, timeout } = this.options;
     await this.#takeTurn();
-    const startedAt = performance.now();
     const response = await fetch(`${baseUrl}/transactions/${path}`, {
       method,
       redirect: 'manual',
@@ -181,7 +176,6 @@ export class Service {
     const envelope = isRecord(json) ? json : {};
     const data = isRecord(envelope.data) ? envelope.data : envelope;
     const reference = stringField(data, 'reference') ?? findReferences(text)[0];
-    const halfTrip = (performance.now() - startedAt) / 2;
     return {
       status: response.status,
       headers: response.headers,
@@ -190,7 +184,6 @@ export class Service {
       data,
       reference,
       at: Date.now(),
-      halfTrip,
     };
   }
 }
@@ -201,7 +194,7 @@ const CAUSES: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, 'refuses the connection: is the port right, and does the service run?'],
   [
     /CERT|SIGNED|SIGNATURE/,
-    'has a TLS certificate that is not accepted: it has expired, is of another host, or of an authority that this machine does not know',
+    'has a TLS certificate that is expired, of another host, or of an unknown authority',
   ],
   [/SSL|EPROTO|TLS/, 'does not speak TLS: is it an address with http, or a proxy?'],
   [/./, 'cannot be reached, or cuts the connection'],

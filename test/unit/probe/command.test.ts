@@ -37,7 +37,7 @@ describe('prints one table', () => {
     expect(rows.map((row) => /^(?:holds|not shown) +([\w-]+) /.exec(row)?.[1])).toEqual([
       ...assumptions.keys(),
     ]);
-    expect(out).toMatch(/\nDoes not hold: 0 of 22\. Transactions .* left in test mode: 7\.\n$/);
+    expect(out).toMatch(/\n22 hold, 0 not\. Left in test mode, .*: 7 transactions\.\n$/);
     expect(err.split('\n')).toContain('clock: holds');
     expect(code).toBe(0);
     expect(sandbox.requests.length).toBeGreaterThan(15);
@@ -71,7 +71,9 @@ describe('compares with an earlier report', () => {
     await runCommand(['--json', file], { env: (await startWithEnv()).env });
     const { env } = await startWithEnv({ deviate: 'unknown-reference' });
     const { code, out } = await runCommand(['--compare', file], { env });
-    expect(out).toContain('Changed:\nunknown-reference: holds (404) before, does not hold (400) now\n');
+    expect(out).toContain(
+      'Changed:\nunknown-reference: holds (404; JSON (status, message)) before, does not hold (400; JSON ',
+    );
     expect(code).toBe(3);
   });
 
@@ -98,7 +100,7 @@ describe('does no harm', () => {
     const live = { ...env, PAYMENTS_API_KEY: sandbox.liveKey };
     const { code, out } = await runCommand(['--live'], { env: live, isTTY: true });
     expect(code).toBe(0);
-    expect(out).toContain('holds          unknown-reference      404\n');
+    expect(out).toContain('holds          unknown-reference      404; JSON (status, message)\n');
     expect(out).toContain('not shown      equal-requests         with --live it only reads\n');
     expect(new Set(sandbox.requests.map(({ method }) => method))).toEqual(new Set(['GET']));
     expect(out).not.toMatch(SECRETS);
@@ -129,7 +131,7 @@ test('leads a person to each page, and names no reference', async () => {
       return outcome ? '' : 's';
     },
   });
-  expect(out).toContain('holds          outcome-shown          success; failed; abandoned (');
+  expect(out).toContain('holds          outcome-shown          all three (');
   expect(out).toContain('not shown      success-stays          no second try on a page\n');
   expect(out).toMatch(/holds {10}webhook-reference {6}each once; fields: event, data\.reference, /);
   expect(code).toBe(0);
@@ -142,8 +144,8 @@ test('says what it left when it is stopped', async () => {
   const onPrompt = (line: string) => (line.startsWith('equal-requests') ? stop.abort() : undefined);
   const { code, out, err } = await runCommand([], { env, isTTY: true, signal: stop.signal, onPrompt });
   expect(out).toContain('not shown      test-charge            stopped\n');
-  expect(out).toContain('left in test mode: 4.\n');
-  expect(err).toMatch(/payment-probe: Stopped: the rest is not shown\.\n$/);
+  expect(out).toContain('amount: 4 transactions.\n');
+  expect(err).toMatch(/payment-probe: stopped: the rest is not shown\.\n$/);
   expect(code).toBe(1);
   expect(sandbox.requests.filter(({ operation }) => operation === 'initialize')).toHaveLength(4);
 });
@@ -162,7 +164,7 @@ describe('says what is wrong, with exit code 1', () => {
     [
       'HTML',
       async () => at(await serve((_, response) => response.end('<!doctype html>'))),
-      /a page of HTML \(200\).*version prefix/,
+      /HTML \(200\), not.*version prefix/,
     ],
     [
       'an address that hangs',

@@ -40,8 +40,15 @@ export async function runCommand(args: readonly string[], options: CommandOption
       }),
       { isTTY },
     );
-  const terminal = { stdin, stdout: createOutput('out'), stderr: createOutput('err'), env, folder: '/shop' };
-  const code = await runProbeCommand(args, terminal, signal, { ...FAST, timeout });
+  const terminal = {
+    stdin,
+    stdout: createOutput('out'),
+    stderr: createOutput('err'),
+    env,
+    folder: '/shop',
+    stopped: signal,
+  };
+  const code = await runProbeCommand(args, terminal, { ...FAST, timeout });
   vi.unstubAllEnvs();
   return { code, ...printed };
 }

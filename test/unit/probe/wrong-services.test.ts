@@ -93,7 +93,7 @@ test('ends if a service cuts each connection after the first', async () => {
   expect(findings.filter(({ verdict }) => verdict === 'does not hold')).toEqual([]);
   expect(findings.find(({ id }) => id === 'equal-requests')).toMatchObject({
     verdict: 'not shown',
-    seen: expect.stringMatching(/^the service cannot be reached, or cuts the connection \(\w+\)$/),
+    seen: expect.stringMatching(/^The service cannot be reached, or cuts the connection \(\w+\)\.$/),
   });
 });
 
