@@ -29,6 +29,7 @@ const others = {
 const commands = {
   entry: {
     'payment-journal': 'src/operators/command/cli.ts',
+    'payment-probe': 'src/probe/cli.ts',
     'payment-sandbox': 'src/sandbox/cli.ts',
   },
 };

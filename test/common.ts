@@ -31,6 +31,7 @@ export const exhaustiveOnly = [
   'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
   'test/unit/polling/processes.test.ts',
+  'test/unit/probe/process.test.ts',
   'test/unit/sandbox/{cli,installed}.test.ts',
   'test/unit/testing/printing.test.ts',
   'test/unit/types/*.test.ts',

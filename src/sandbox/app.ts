@@ -30,11 +30,13 @@ export interface AppContext extends PageContext {
   /** More names that it accepts. */
   readonly allowHosts: readonly string[];
   readonly allowTestCharges: boolean;
+  /** Responds to a request below the base URL. */
+  readonly handle: PaymentService['handle'];
 }
 
 /** Creates the whole sandbox as one app: the service's API and the pages. */
 export function createApp(context: AppContext): Hono<Env> {
-  const { service, url, allowHosts } = context;
+  const { url, allowHosts } = context;
   const app = new Hono<Env>();
   app.onError((error, c) => {
     if (error instanceof HTTPException) {
@@ -56,7 +58,7 @@ export function createApp(context: AppContext): Hono<Env> {
       421,
     );
   });
-  app.route(API_PATH, createApi(service));
+  app.route(API_PATH, createApi(context));
   app.route(SCRIPT_API_PATH, createScriptApi(context));
   app.use(
     pageHeaders,
@@ -84,7 +86,7 @@ function isOwnHost(hostname: string, ownUrl: string): boolean {
 }
 
 /** Creates the service's API: docs/reference/service.md. */
-function createApi(service: PaymentService): Hono<{ Bindings: HttpBindings }> {
+function createApi({ service, handle }: AppContext): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(
     bodyLimit({
@@ -94,7 +96,7 @@ function createApi(service: PaymentService): Hono<{ Bindings: HttpBindings }> {
   );
   app.all('*', async ({ req, env }) => {
     const { outgoing } = env;
-    const response = await service.handle(req.raw);
+    const response = await handle(req.raw);
     if (response.type !== 'error') {
       const recordLoss = () => {
         if (!outgoing.writableFinished) service.loseResponse(req.raw);

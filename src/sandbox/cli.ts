@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../errors.ts';
+import { deviations } from '../testing/deviations.ts';
 import { version } from '../version.ts';
 import { SandboxError, type SandboxOptions, startSandbox } from './index.ts';
 
@@ -17,8 +18,14 @@ const HELP = `payment-sandbox: the payment service on this machine, with pages t
   --state <file>          keep transactions over a restart, in an SQLite database
   --keep <number>         how many transactions to keep (100000)
   --expiry <seconds>      how long a prompt stays on the phone (300)
+  --deviate <id>          break one assumption about the service, of those below
   --help                  show this text
   --version               show the version
+
+What --deviate does
+${Object.entries(deviations)
+  .map(([id, { label }]) => `  ${id.padEnd(22)}${label}`)
+  .join('\n')}
 
 Exit codes
   0  stopped by Ctrl-C or SIGTERM, or showed this text or the version
@@ -55,6 +62,7 @@ async function run(): Promise<void> {
       state: { type: 'string' },
       keep: { type: 'string' },
       expiry: { type: 'string' },
+      deviate: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
       version: { type: 'boolean' },
     },
@@ -76,6 +84,7 @@ async function run(): Promise<void> {
     state: values.state,
     keep: parseWhole('keep', values.keep, 1, 10_000_000),
     promptExpiry: expiry && expiry * 1000,
+    deviate: values.deviate,
   });
 }
 

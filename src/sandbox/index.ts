@@ -7,6 +7,7 @@
 import { randomInt } from 'node:crypto';
 import { Clock } from '../testing/clock.ts';
 import { createControls, type PaymentControls } from '../testing/controls.ts';
+import { deviate } from '../testing/deviations.ts';
 import { PaymentService } from '../testing/service.ts';
 import { SettlementTimers } from '../testing/settlement-timers.ts';
 import { Webhooks } from '../testing/webhooks.ts';
@@ -71,7 +72,7 @@ const MAX_BODY_CHARS = 16_384;
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const normalized = normalizeSandboxOptions(options);
   const { host, publicUrl, returnUrl, webhookUrl, allowHosts, allowTestCharges } = normalized;
-  const { state, keep, promptExpiry } = normalized;
+  const { state, keep, promptExpiry, deviate: deviation } = normalized;
   const stateFile = state === undefined ? undefined : new StateFile(state);
   const entries = stateFile?.readEntries() ?? [];
   const server = await listen(normalized).catch((error: unknown) => {
@@ -84,7 +85,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const activity = new ActivityLog();
   const clock = new Clock();
   const timers = new SettlementTimers(clock);
-  const webhooks = new Webhooks({ sender: 'sandbox', clock, onChange: () => activity.notifyChange() });
+  const webhooks = new Webhooks({
+    sender: 'sandbox',
+    clock,
+    onChange: () => activity.notifyChange(),
+    deviation,
+  });
   const service = new PaymentService({
     baseUrl: access.baseUrl,
     checkoutBase: url,
@@ -107,8 +113,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   if (webhookUrl !== undefined) webhooks.deliverTo(webhookUrl);
   // Last: it settles what became due while no sandbox ran, and that sends webhooks.
   timers.start(service.ledger);
+  const handle = (request: Request) => service.handle(request);
+  if (deviation === 'idle-connections') server.keepAliveTimeout = 1;
   const app = createApp({
     service,
+    handle: deviation === undefined ? handle : deviate(handle, deviation, access),
     activity,
     webhooks,
     access,

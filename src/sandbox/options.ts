@@ -6,6 +6,7 @@ import {
   optionalValue,
   parseOptions,
 } from '../parse-options.ts';
+import { deviations } from '../testing/deviations.ts';
 import { MAX_DELAY_MS } from '../testing/ledger.ts';
 import { isHttpAddress } from '../testing/validate-request.ts';
 
@@ -95,6 +96,13 @@ export interface SandboxOptions {
    * @default 300_000
    */
   promptExpiry?: number | undefined;
+  /**
+   * Breaks one assumption about the service, by its name in `payment-probe`, so that you see what your shop and the probe
+   * make of it.
+   *
+   * @default none is broken
+   */
+  deviate?: string | undefined;
 }
 
 const optionsSchema = z.strictObject({
@@ -123,6 +131,10 @@ const optionsSchema = z.strictObject({
   promptExpiry: optionalNumber(
     isCountUpTo(MAX_DELAY_MS),
     `promptExpiry must be a whole number from 1 to ${MAX_DELAY_MS}.`,
+  ),
+  deviate: optionalValue<string>(
+    (value) => typeof value === 'string' && Object.hasOwn(deviations, value),
+    `deviate must be one of ${Object.keys(deviations).join(', ')}.`,
   ),
 } satisfies OptionsShape<SandboxOptions>);
 

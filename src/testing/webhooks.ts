@@ -76,6 +76,8 @@ export interface WebhooksContext {
   readonly onChange?: () => void;
   /** Called when webhooks begin to have a receiver, and when they no longer have one. */
   readonly onReceiver?: (hasReceiver: boolean) => void;
+  /** The assumption that the service breaks. */
+  readonly deviation?: string | undefined;
 }
 
 /** What every delivery of one webhook has. */
@@ -222,9 +224,10 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   #createEvent(entry: Entry, target: WebhookTarget, forged: ForgedFields = {}): WebhookEvent {
     const status = forged.status ?? entry.status;
     const known = transactionStatuses.find((candidate) => candidate === status) ?? 'pending';
-    const data = toTransactionData(entry, known);
-    const { reference = data.reference, amount = data.amount } = forged;
-    const payload = { event: `transaction.${status}`, data: { ...data, reference, status, amount } };
+    const { reference: own, ...data } = toTransactionData(entry, known);
+    const { reference = own, amount = data.amount } = forged;
+    const named = this.#context.deviation === 'webhook-reference' ? { id: 1 } : { reference };
+    const payload = { event: `transaction.${status}`, data: { ...named, ...data, status, amount } };
     return { id: `whe_${++this.#eventCount}`, reference: entry.reference, payload, target };
   }
 

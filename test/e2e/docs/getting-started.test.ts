@@ -30,6 +30,7 @@ test('shows a sandbox, two files, and the commands of a terminal', () => {
     'npx payment-sandbox',
     'node charge.ts',
     'node charge.ts 18',
+    'PAYMENTS_API_KEY=sk_test_sandbox npx payment-probe',
   ]);
 });
 

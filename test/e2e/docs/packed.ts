@@ -1,4 +1,5 @@
 const PAGE = /^(?:README|AGENTS|CHANGELOG|SECURITY)\.md$|^docs\/(?!api\/).*\.md$/;
+const DESCRIPTION = 'docs/reference/openapi.yaml';
 const PICTURE = /^docs\/images\/[\w-]+\.(?:svg|png)$/;
 const EXAMPLE = /^examples\//;
 const KEPT_OUT =
@@ -6,7 +7,12 @@ const KEPT_OUT =
 
 /** Whether a file of the repository is packed, beside the built code, the licence and package.json. */
 export function isPacked(path: string): boolean {
-  return PAGE.test(path) || PICTURE.test(path) || (EXAMPLE.test(path) && !KEPT_OUT.test(path));
+  return (
+    PAGE.test(path) ||
+    path === DESCRIPTION ||
+    PICTURE.test(path) ||
+    (EXAMPLE.test(path) && !KEPT_OUT.test(path))
+  );
 }
 
 /** Whether a link leads to something in the package: a file or a folder. */

@@ -57,6 +57,7 @@ test('packs these files and no other', async () => {
       'dist/bom.cdx.json',
       'dist/ky.cjs',
       'dist/payment-journal.js',
+      'dist/payment-probe.js',
       'dist/payment-sandbox.js',
       ...entryNames.flatMap((name) => ['.js', '.cjs', '.d.ts', '.d.cts'].map((end) => `dist/${name}${end}`)),
     ].sort(),
@@ -128,6 +129,7 @@ test('has every entry point of package.json, each of which is tested', async () 
 
 test.each([
   ['payment-journal', '--config <file>'],
+  ['payment-probe', '--compare <file>'],
   ['payment-sandbox', '--port <number>'],
 ])('installs the command %s', async (name, option) => {
   expect((await readText(`dist/${name}.js`)).startsWith('#!/usr/bin/env node\n')).toBe(true);

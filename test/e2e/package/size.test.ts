@@ -16,7 +16,7 @@ test('adds no more to a bundle than its limits, minified and compressed', async 
   for (const size of sizes) expect(size).toMatchObject({ passed: true });
 });
 
-test('unpacks to less than 1,840 kB of code, and 2,600 kB in all', async () => {
+test('unpacks to less than 1,900 kB of code, and 2,620 kB in all', async () => {
   const installed = join(inject('bare'), 'node_modules/payment-collection-client');
   const found = await readdir(installed, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile());
@@ -29,6 +29,6 @@ test('unpacks to less than 1,840 kB of code, and 2,600 kB in all', async () => {
   const sum = (of: typeof sizes) => of.reduce((total, { bytes }) => total + bytes, 0);
   const code = sizes.filter(({ isCode }) => isCode);
   console.log(`${sum(code)} bytes in ${code.length} files of code, ${sum(sizes)} in all ${sizes.length}`);
-  expect(sum(code)).toBeLessThan(1_840_000);
-  expect(sum(sizes)).toBeLessThan(2_600_000);
+  expect(sum(code)).toBeLessThan(1_900_000);
+  expect(sum(sizes)).toBeLessThan(2_620_000);
 });

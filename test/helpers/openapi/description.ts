@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { orUndefined, parseJson } from '../../../src/untrusted.ts';
+import { isRecord, orUndefined, parseJson } from '../../../src/untrusted.ts';
 import { applyMergePatch } from './merge-patch.ts';
 
 /** A request as it is on the wire. */
@@ -227,14 +227,22 @@ function matchTemplate(template: string, pathname: string): Record<string, strin
   return Object.fromEntries(decoded);
 }
 
-function readYaml(name: string): unknown {
-  return parse(readFileSync(new URL(name, import.meta.url), 'utf8'));
+/** As it is shipped, with what is assumed as `x-assumed`. */
+export const marked: unknown = parse(
+  readFileSync(new URL('../../../docs/reference/openapi.yaml', import.meta.url), 'utf8'),
+);
+
+/** Returns a description without what is marked as assumed, or with it. */
+function read(node: unknown, withAssumed: boolean): unknown {
+  if (Array.isArray(node)) return node.map((item) => read(item, withAssumed));
+  if (!isRecord(node)) return node;
+  const { 'x-assumed': patch = {}, ...own } = node;
+  const fields = Object.entries(own).map(([name, value]) => [name, read(value, withAssumed)]);
+  return withAssumed ? applyMergePatch(Object.fromEntries(fields), patch) : Object.fromEntries(fields);
 }
 
 /** What the service documents, and nothing else. */
-export const documented = new ServiceDescription(readYaml('service.openapi.yaml'));
+export const documented = new ServiceDescription(read(marked, false));
 
 /** The same with the assumptions and choices of the package, its mock and its sandbox. */
-export const assumed = new ServiceDescription(
-  applyMergePatch(documented.document, readYaml('assumptions.yaml')),
-);
+export const assumed = new ServiceDescription(read(marked, true));

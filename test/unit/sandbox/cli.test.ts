@@ -137,6 +137,7 @@ test.each([
   [['4010'], "Unexpected argument '4010'"],
   [['--port', 'http'], '--port takes a whole number from 0 to 65535, not "http"'],
   [['--keep', '-1'], '--keep'],
+  [['--deviate', 'clocks'], 'deviate must be one of address, clock, idle-connections'],
   [['--return-url', 'javascript:alert(1)'], 'returnUrl must be an http or https address'],
 ])('exits with 1 and a clear line for %o', async (args, message) => {
   const { code, out, err } = await runCommand(...args).ended;
@@ -161,6 +162,7 @@ test('shows every option with --help', async () => {
     'state',
     'keep',
     'expiry',
+    'deviate',
     'help',
     'version',
   ]);

@@ -28,6 +28,7 @@ const layers: [string, RegExp][] = [
   ['pages', /^pages\//],
   ['sandbox', /^sandbox\//],
   ['review desk and journal command', /^operators\//],
+  ['probe', /^probe\//],
 ];
 
 /** Each part of the repository, and the parts that its files can import. The first pattern that fits counts. */
