@@ -39,7 +39,7 @@ export async function executeRead(
 ): Promise<unknown[]> {
   const { rows } = await (isPool(client)
     ? useClient(client, (own) => queryPrepared(own, sql, values))
-    : client.query(sql, values));
+    : takeTurn(client, () => client.query(sql, values)));
   return rows;
 }
 
@@ -47,7 +47,17 @@ export async function executeRead(
  * Writes so that it is committed; without `mustCommit`, as a part of any transaction that is open. Returns `undefined` if
  * a concurrent write was first, with a strict isolation level: nothing was written.
  */
-export async function executeWrite(
+export function executeWrite(
+  client: PostgresPool | PostgresClient,
+  mustCommit: boolean,
+  sql: string,
+  values: unknown[],
+): Promise<unknown[] | undefined> {
+  const write = () => writeOnce(client, mustCommit, sql, values);
+  return isPool(client) ? write() : takeTurn(client, write);
+}
+
+async function writeOnce(
   client: PostgresPool | PostgresClient,
   mustCommit: boolean,
   sql: string,
@@ -62,6 +72,16 @@ export async function executeWrite(
     if (hasSqlState(error, IS_OVERTAKEN) && !isInside) return undefined;
     throw error;
   }
+}
+
+/** The last step of the journal on each `Client`, once it has ended. */
+const lastSteps = new WeakMap<PostgresClient, Promise<unknown>>();
+
+/** Runs one step at a time: pg 9 takes no query while its `Client` executes another one, and pg 8 warns of it. */
+function takeTurn<T>(client: PostgresClient, step: () => Promise<T>): Promise<T> {
+  const result = (lastSteps.get(client) ?? Promise.resolve()).then(step);
+  lastSteps.set(client, result.catch(ignore));
+  return result;
 }
 
 const isPool = (client: PostgresPool | PostgresClient): client is PostgresPool => 'idleCount' in client;

@@ -108,8 +108,11 @@ function runUnlessInTransaction(work: () => void): boolean {
   }
 }
 
-/** How long a lock of another process on the file is waited for, in milliseconds. */
-const BUSY_TIMEOUT = 5_000;
+/**
+ * How long a lock of another process on the file is waited for, in milliseconds: twice the 5 s that drivers wait by
+ * themselves, so that a step is tried again after that, and less than `JOURNAL_TIMEOUT`, so that its error names the lock.
+ */
+const BUSY_TIMEOUT = 10_000;
 
 /** Retries while another process has locked the file. SQLite's own wait would block this whole process. */
 export async function retryWhileBusy<T>(work: () => T | Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg';
 import { expect, onTestFinished, vi } from 'vitest';
+import { fromQuery } from '../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../src/journal/postgres-store.ts';
 import { postgresSchema } from '../../src/journal/postgres-table.ts';
 import { closePool } from './close-pool.ts';
@@ -48,25 +49,24 @@ export async function createTable(server: Database): Promise<PostgresTable> {
   };
 }
 
-/** Opens a store on a clock of its own, through what `toClient` makes of a query and its connection. */
-export async function openClocked(
-  server: Database,
-  toClient: (query: Query, client: Client) => Parameters<typeof createPostgresStore>[0],
-): Promise<ClockedStore> {
+/** Opens a store on a clock of its own, through a `Client` or through a handle. */
+export async function openClocked(server: Database, isHandle: boolean): Promise<ClockedStore> {
   const { name } = await createTable(server);
-  const client = await openClient(server);
+  const client = isHandle ? openPool(server) : await openClient(server);
   let time = '$&';
-  const query: Query = (text, values) =>
+  const query = (text: string, values?: unknown[]): Promise<{ rows: unknown[] }> =>
     client.query(text.replaceAll(/(?:clock|statement)_timestamp\(\)/g, time), values);
+  const own =
+    client instanceof Pool
+      ? fromQuery(query)
+      : { query, getTransactionStatus: () => client.getTransactionStatus() };
   return {
-    store: asWhole(createPostgresStore(toClient(query, client), name)),
+    store: asWhole(createPostgresStore(own, name)),
     setNow(milliseconds) {
       time = `to_timestamp(${milliseconds / 1000})`;
     },
   };
 }
-
-type Query = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>;
 
 /** Waits until one connection of the database waits for a lock, and returns its process. */
 export function waitForLock(client: Client | Pool): Promise<number> {

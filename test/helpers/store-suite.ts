@@ -224,7 +224,7 @@ const LIST = { by: 'createdAt', after: null, limit: 10 } as const;
 const CLAIM = { kind: 'key', limit: 10, lease: 60_000 } as const;
 
 /** The steps of a store but its reads by a key, and what each is on a record `key 1` of version `v1`. */
-const listSteps = (store: WholeStore) => ({
+export const listSteps = (store: WholeStore) => ({
   insert: () => store.write('key 2', firstWrite()),
   update: () => store.write('key 1', firstWrite({}, { expected: 'v1', version: 'v2' })),
   group: () => store.writeAll?.(['key 2', 'key 3'].map((key) => ({ key, change: firstWrite() }))),
@@ -300,7 +300,8 @@ export function describeTransactions(
   describe(`${name} inside a transaction of the merchant`, () => {
     test.each(begins)('refuses what must be committed, and writes nothing: %s', async (begin) => {
       const { store, run, witness } = await open();
-      await store.write('key 1', firstWrite({ dueAt: 1 }));
+      // The store might not have set up its connection yet.
+      await witness.write('key 1', firstWrite({ dueAt: 1 }));
       await run(begin);
       const { insert, update, group, claimDue, delete: remove } = listSteps(store);
       for (const step of [insert, update, ...(store.writeAll ? [group] : []), claimDue, remove])
@@ -315,7 +316,7 @@ export function describeTransactions(
 
     test('reads, lists and writes as a part of it what need not be committed', async () => {
       const { store, run, witness } = await open();
-      await store.write('key 1', firstWrite());
+      await witness.write('key 1', firstWrite());
       const change = firstWrite({ attentionAt: 1 }, { expected: 'v1', version: 'v2', mustCommit: false });
       const group = ['key 2', 'key 3'].map((key) => ({ key, change: firstWrite({}, { mustCommit: false }) }));
       const write = async () => {

@@ -1,5 +1,4 @@
 import Database from 'better-sqlite3';
-import { onTestFinished } from 'vitest';
 import { describeDriver } from '../../helpers/sqlite-drivers.ts';
 import { database } from './kinds/better-sqlite3.ts';
 import { describeDatabase } from './suite.ts';
@@ -9,17 +8,13 @@ describeDatabase('better-sqlite3', database, { statementsOf: 'sqlite' });
 describeDriver({
   open: (file) => new Database(file),
   close: (handle) => void handle.close(),
-  readPragma: (handle, name) => handle.pragma(name, { simple: true }),
   openBigInts: (file) => new Database(file).defaultSafeIntegers(),
-  openArrays(file) {
-    const handle = new Database(file);
-    onTestFinished(() => void handle.close());
-    return {
-      exec: (sql) => handle.exec(sql),
-      prepare(sql) {
-        const statement = handle.prepare(sql);
-        return statement.reader ? statement.raw() : statement;
-      },
+  toArrays(file) {
+    const database = new Database(file);
+    const prepare = (sql: string) => {
+      const statement = database.prepare(sql);
+      return statement.reader ? statement.raw() : statement;
     };
+    return { database, arrays: { exec: (sql) => database.exec(sql), prepare } };
   },
 });

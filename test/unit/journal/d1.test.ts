@@ -1,92 +1,108 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
-import { type D1Binding, fromD1 } from '../../../src/journal/sqlite.ts';
-import { openD1, READ, WRITE } from '../../helpers/faulty-d1.ts';
+import { type D1Binding, type D1Statement, fromD1 } from '../../../src/journal/sqlite.ts';
 import { catchError } from '../../helpers/service.ts';
-import { firstWrite, openHandleStore } from '../../helpers/sqlite-stores.ts';
+import { createSqliteHandle, openHandleStore, openMemory } from '../../helpers/sqlite-stores.ts';
+import { claimKeys, firstWrite } from '../../helpers/store-writes.ts';
 
-describe('fromD1', () => {
-  test.each([undefined, null, {}, { prepare: () => {} }, 'env.DB'])('refuses %o', (database) => {
-    // @ts-expect-error It is not a database.
-    expect(() => fromD1(database)).toThrow(ConfigurationError);
-  });
+type Batch = D1Binding['batch'];
 
-  test('refuses a session, which can read from a replica', () => {
-    const { binding } = openD1(() => 'none');
-    expect(() => fromD1(Object.assign(binding, { getBookmark: () => null }))).toThrow(
-      'fromD1 takes the D1 database itself',
-    );
+/** A store on a D1 database of `node:sqlite` that has one record, `order-1`, and the statements of each batch from then on. */
+async function openD1() {
+  const handle = createSqliteHandle(openMemory());
+  const values = new WeakMap<D1Statement, { sql: string; values: (string | number | null)[] }>();
+  const prepare = (sql: string): D1Statement => ({
+    bind(...bound) {
+      const copy = prepare(sql);
+      values.set(copy, { sql, values: bound });
+      return copy;
+    },
   });
+  const run: Batch = async (statements) => {
+    const read = statements.map((statement) => values.get(statement) ?? { sql: '', values: [] });
+    return (await handle.batch(read)).map((results) => ({ success: true, results }));
+  };
+  const batches: number[] = [];
+  let intercept = run;
+  const batch: Batch = (statements) => {
+    batches.push(statements.length);
+    return intercept(statements);
+  };
+  const binding = { prepare, batch, withSession: () => ({}) };
+  const store = openHandleStore(fromD1(binding));
+  await store.write('order-1', firstWrite({ dueAt: 1 }));
+  batches.length = 0;
+  return {
+    binding,
+    store,
+    batches,
+    run,
+    /** Runs batches in another way. */
+    replace(other: Batch) {
+      intercept = other;
+    },
+  };
+}
 
-  test.each([
-    ['a write', 1],
-    ['a read', 4],
-  ])('repeats only reads if the connection is lost: %s', async (what, times) => {
-    const kind = what === 'a read' ? READ : WRITE;
-    const isKind = (statements: readonly string[]) => statements.some((sql) => kind.test(sql));
-    const { binding, batches } = openD1((statements) => (isKind(statements) ? 'not run' : 'none'));
-    const store = openHandleStore(fromD1(binding));
-    const step = what === 'a read' ? store.read('order-1') : store.write('order-1', firstWrite());
-    expect(String(await catchError(step))).toContain('Network connection lost');
-    expect(batches.filter(isKind)).toHaveLength(times);
-  });
+test.each([undefined, null, {}, { prepare: () => {} }, 'env.DB'])('refuses %o', (database) => {
+  // @ts-expect-error It is not a database.
+  expect(() => fromD1(database)).toThrow(ConfigurationError);
+});
 
-  test.each([
-    'D1_ERROR: Internal error while starting up D1 DB storage caused object to be reset.',
-    'D1_ERROR: D1 DB reset because its code was updated.',
-  ])('repeats a read after: %s', async (message) => {
-    let lost = 2;
-    const { binding } = openD1(() => (--lost >= 0 ? 'not run' : 'none'), message);
-    expect(await openHandleStore(fromD1(binding)).read('order-1')).toMatchObject({ record: null });
-  });
+test('refuses a session, which can read from a replica', async () => {
+  const { binding } = await openD1();
+  expect(() => fromD1(Object.assign(binding, { getBookmark: () => null }))).toThrow(
+    'fromD1 takes the D1 database itself',
+  );
+});
 
-  test('runs the statements of a step as one batch', async () => {
-    const { binding, batches } = openD1(() => 'none');
-    const store = openHandleStore(fromD1(binding));
-    await store.write('order-1', firstWrite({ dueAt: 1 }));
-    batches.length = 0;
-    expect(await store.claimDue({ kind: 'key', limit: 10, lease: 1_000 })).toMatchObject({
-      records: [{ key: 'order-1', at: 1 }],
-    });
-    expect(batches.map((statements) => statements.length)).toEqual([3]);
-  });
+const lost = 'D1_ERROR: Network connection lost.';
+const reset = 'D1_ERROR: Internal error while starting up D1 DB storage caused object to be reset.';
+const updated = 'D1_ERROR: D1 DB reset because its code was updated.';
+const overloaded = 'D1_ERROR: D1 DB is overloaded.';
 
-  test('makes a write once whose response is lost', async () => {
-    let isLost = false;
-    const { binding, batches } = openD1(() => (isLost ? 'response lost' : 'none'));
-    const store = openHandleStore(fromD1(binding));
-    await store.write('order-0', firstWrite());
-    isLost = true;
-    batches.length = 0;
-    const failure = await catchError(store.write('order-1', firstWrite()));
-    expect(String(failure)).toContain('Network connection lost');
-    expect(batches).toHaveLength(1);
-    isLost = false;
-    expect(await store.read('order-1')).toMatchObject({ record: { version: 'v1' } });
-  });
+test.each([
+  ['read', lost, 4],
+  ['read', reset, 4],
+  ['read', updated, 4],
+  // Reads that are repeated would keep it so.
+  ['read', overloaded, 1],
+  ['write', lost, 1],
+] as const)('runs a %s that fails with "%s" %i times', async (step, message, times) => {
+  const { store, batches, replace } = await openD1();
+  replace(() => Promise.reject(new Error(message)));
+  const failure = step === 'read' ? store.read('order-1') : store.write('order-2', firstWrite());
+  expect(await catchError(failure)).toMatchObject({ message });
+  expect(batches).toHaveLength(times);
+});
 
-  test('repeats no read of a database that is overloaded', async () => {
-    const { binding, batches } = openD1(() => 'not run', 'D1_ERROR: D1 DB is overloaded.');
-    const failure = await catchError(openHandleStore(fromD1(binding)).read('order-1'));
-    expect(String(failure)).toContain('overloaded');
-    expect(batches).toHaveLength(1);
-  });
+test('reads again after the connection was lost', async () => {
+  const { store, batches, run, replace } = await openD1();
+  replace((statements) => (batches.length < 3 ? Promise.reject(new Error(lost)) : run(statements)));
+  expect(await store.read('order-1')).toMatchObject({ record: { version: 'v1' } });
+});
 
-  test('takes no batch for committed that D1 reports as failed', async () => {
-    const { binding } = openD1(() => 'none');
-    await openHandleStore(fromD1(binding)).write('order-0', firstWrite());
-    const batch: D1Binding['batch'] = async (statements) =>
-      statements.map(() => ({ success: false, results: [{ written: 1 }] }));
-    const store = openHandleStore(fromD1({ ...binding, batch }));
-    const failure = await catchError(store.write('order-1', firstWrite()));
-    expect(String(failure)).toContain('did not confirm');
-  });
+test('runs the statements of a step as one batch', async () => {
+  const { store, batches } = await openD1();
+  expect(await store.claimDue(claimKeys)).toMatchObject({ records: [{ key: 'order-1', at: 1 }] });
+  expect(batches).toEqual([3]);
+});
 
-  test('takes no batch of another length for a key without a record', async () => {
-    const { binding } = openD1(() => 'none');
-    await openHandleStore(fromD1(binding)).write('order-1', firstWrite());
-    const batch: D1Binding['batch'] = async (statements) => (await binding.batch(statements)).slice(1);
-    const failure = await catchError(openHandleStore(fromD1({ ...binding, batch })).read('order-1'));
-    expect(String(failure)).toContain('did not confirm');
-  });
+test('makes a write once whose response is lost', async () => {
+  const { store, batches, run, replace } = await openD1();
+  replace((statements) => run(statements).then(() => Promise.reject(new Error(lost))));
+  expect(await catchError(store.write('order-2', firstWrite()))).toMatchObject({ message: lost });
+  expect(batches).toHaveLength(1);
+  replace(run);
+  expect(await store.read('order-2')).toMatchObject({ record: { version: 'v1' } });
+});
+
+test.each<[string, (results: Awaited<ReturnType<Batch>>) => Awaited<ReturnType<Batch>>]>([
+  ['that D1 reports as failed', (results) => results.map((result) => ({ ...result, success: false }))],
+  ['of another length', (results) => results.slice(1)],
+])('takes no batch for committed %s', async (_what, change) => {
+  const { store, run, replace } = await openD1();
+  replace(async (statements) => change(await run(statements)));
+  for (const failure of [store.write('order-2', firstWrite()), store.read('order-1')])
+    expect(String(await catchError(failure))).toContain('did not confirm');
 });

@@ -1,42 +1,104 @@
-import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { fromLibsql, type LibsqlClient } from '../../../src/journal/sqlite.ts';
-import { createFileClient, createServerClient } from '../../helpers/fake-libsql.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { describe, expect, test, vi } from 'vitest';
+import { fromLibsql, type LibsqlClient, type LibsqlStatement } from '../../../src/journal/sqlite.ts';
 import { catchError } from '../../helpers/service.ts';
-import { firstWrite, openHandleStore, useSqliteFile } from '../../helpers/sqlite-stores.ts';
+import {
+  createSqliteHandle,
+  openHandleStore,
+  openMemory,
+  useSqliteFile,
+} from '../../helpers/sqlite-stores.ts';
+import { listSteps } from '../../helpers/store-suite.ts';
+import { firstWrite, listAll } from '../../helpers/store-writes.ts';
 
-const DUE = { kind: 'key', limit: 10, lease: 1_000 } as const;
+const runOn = async (database: DatabaseSync, statements: readonly LibsqlStatement[]) => {
+  const results = await createSqliteHandle(database).batch(
+    statements.map(({ sql, args }) => ({ sql, values: args })),
+  );
+  return results.map((rows) => ({ rows: rows.map((row) => ({ ...row })) }));
+};
 
-describe('an embedded replica', () => {
-  const openReplica = (sync: LibsqlClient['sync']) => {
-    const use = vi.fn(() => Promise.reject(new Error('the replica was used')));
-    const client = { protocol: 'file', sync, batch: use, transaction: use, executeMultiple: use };
-    return { store: openHandleStore(fromLibsql(client)), use };
+const refuseSync = () => Promise.reject(new Error('SYNC_NOT_SUPPORTED: SyncNotSupported'));
+
+/** A client of a server, on a connection of `node:sqlite`. `onBatch` gets each batch before it is run. */
+const createServerClient = (
+  database: DatabaseSync,
+  onBatch: (statements: readonly string[], mode: string) => void,
+): LibsqlClient => ({
+  protocol: 'http',
+  async batch(statements, mode) {
+    onBatch(
+      statements.map(({ sql }) => sql),
+      mode,
+    );
+    return runOn(database, statements);
+  },
+  transaction: () => Promise.reject(new Error('a transaction of its own was begun')),
+  executeMultiple: async (sql) => database.exec(sql),
+  sync: refuseSync,
+});
+
+/**
+ * A store through a client of a file, which opens a connection for each transaction. `onBatch` gets that connection before a
+ * batch is run on it, and can throw.
+ */
+function openFile(onBatch: (connection: DatabaseSync, connect: () => DatabaseSync) => void = () => {}) {
+  const connect = useSqliteFile();
+  const own = connect();
+  /** How many transactions are open now, and were at most. */
+  const open = { now: 0, most: 0 };
+  const client: LibsqlClient = {
+    protocol: 'file',
+    batch: (statements) => runOn(own, statements),
+    async transaction() {
+      const connection = connect();
+      connection.exec('PRAGMA synchronous = NORMAL; BEGIN');
+      open.now += 1;
+      open.most = Math.max(open.most, open.now);
+      return {
+        async batch(statements) {
+          onBatch(connection, connect);
+          // Others run meanwhile.
+          await new Promise((resolve) => setImmediate(resolve));
+          return statements.map(({ sql, args }) => {
+            const rows = connection.prepare(sql).all(...args);
+            return { rows: rows.map((row) => ({ ...row })) };
+          });
+        },
+        executeMultiple: async (sql) => connection.exec(sql),
+        commit: async () => connection.exec('COMMIT'),
+        close() {
+          open.now -= 1;
+          connection.close();
+        },
+      };
+    },
+    executeMultiple: async (sql) => own.exec(sql),
+    sync: refuseSync,
   };
+  const readKeys = () =>
+    connect()
+      .prepare('SELECT key FROM payments_journal ORDER BY key')
+      .all()
+      .map(({ key }) => key);
+  return { connect, open, readKeys, store: openHandleStore(fromLibsql(client)) };
+}
 
-  test('is not used, however often it is called', async () => {
-    // Only an embedded replica has something to be synced with.
-    const { store, use } = openReplica(async () => {});
-    for (const _call of [1, 2, 3])
-      for (const error of [
-        await catchError(store.read('order-1')),
-        await catchError(store.write('order-1', firstWrite())),
-        await catchError(store.claimDue(DUE)),
-      ])
-        expect(error).toMatchObject({
-          name: 'JournalError',
-          outcome: 'not_sent',
-          retryable: false,
-          message: expect.stringContaining('embedded replica'),
-        });
-    expect(use).not.toHaveBeenCalled();
-  });
-
-  test('is not used while it cannot sync', async () => {
-    const { store, use } = openReplica(() => Promise.reject(new Error('the primary is away')));
-    expect(await catchError(store.read('order-1'))).toMatchObject({ message: 'the primary is away' });
-    expect(use).not.toHaveBeenCalled();
-  });
+test.each([
+  ['that can be behind', async () => {}, { name: 'JournalError', outcome: 'not_sent', retryable: false }],
+  [
+    'that cannot sync',
+    () => Promise.reject(new Error('the primary is away')),
+    { message: 'the primary is away' },
+  ],
+])('never uses an embedded replica %s', async (_what, sync, failure) => {
+  const use = vi.fn(() => Promise.reject(new Error('the replica was used')));
+  const client = { protocol: 'file', sync, batch: use, transaction: use, executeMultiple: use };
+  const store = openHandleStore(fromLibsql(client));
+  const { insert, list, claimDue } = listSteps(store);
+  for (const step of [insert, list, claimDue, insert])
+    expect(await catchError(Promise.resolve(step()))).toMatchObject(failure);
+  expect(use).not.toHaveBeenCalled();
 });
 
 test('refuses a transaction, and what is no client', () => {
@@ -49,12 +111,6 @@ test('refuses a transaction, and what is no client', () => {
     expect(() => Reflect.apply(fromLibsql, undefined, [other])).toThrow('fromLibsql takes a client');
 });
 
-function openMemory(): DatabaseSync {
-  const database = new DatabaseSync(':memory:');
-  onTestFinished(() => database.close());
-  return database;
-}
-
 describe('a server', () => {
   test('runs each step as one batch that only a primary runs', async () => {
     const batches: { statements: readonly string[]; mode: string }[] = [];
@@ -63,8 +119,8 @@ describe('a server', () => {
     await store.write('order-1', firstWrite({ dueAt: 1 }));
     batches.length = 0;
     await store.read('order-1');
-    await store.list({ by: 'createdAt', after: null, limit: 10 });
-    await store.claimDue(DUE);
+    await store.list(listAll);
+    await listSteps(store).claimDue();
     expect(batches.map(({ mode }) => mode)).toEqual(['write', 'write', 'write']);
     // A replica would run a batch of SELECT alone.
     for (const { statements } of batches)
@@ -72,49 +128,30 @@ describe('a server', () => {
   });
 
   test('is asked again while it is busy', async () => {
-    const database = openMemory();
     let busy = 3;
-    const client = createServerClient(database, () => {
+    const client = createServerClient(openMemory(), () => {
       if (--busy >= 0) throw new Error('SQLITE_BUSY: database is locked');
     });
-    const store = openHandleStore(fromLibsql(client));
-    expect(await store.write('order-1', firstWrite())).toBe(true);
-    expect(await store.read('order-1')).toMatchObject({ record: { version: 'v1' } });
+    expect(await openHandleStore(fromLibsql(client)).write('order-1', firstWrite())).toBe(true);
   });
 });
 
 describe('a file', () => {
-  const open = (onBatch?: (connection: DatabaseSync, connect: () => DatabaseSync) => void) => {
-    const connect = useSqliteFile();
-    const client = createFileClient(connect, (connection) => onBatch?.(connection, connect));
-    return { connect, client, store: openHandleStore(fromLibsql(client)) };
-  };
-  const readKeys = (database: DatabaseSync) =>
-    database
-      .prepare('SELECT key FROM payments_journal ORDER BY key')
-      .all()
-      .map(({ key }) => key);
-
-  test('has a record committed once its write resolves', async () => {
-    const { connect, store } = open();
-    await store.write('order-1', firstWrite());
-    expect(readKeys(connect())).toEqual(['order-1']);
-  });
-
   test('is in WAL mode, and syncs each commit to the disk', async () => {
     const levels: unknown[] = [];
-    const { connect, store } = open((connection) =>
+    const { connect, store, readKeys } = openFile((connection) =>
       levels.push(connection.prepare('PRAGMA synchronous').get()?.synchronous),
     );
     await store.write('order-1', firstWrite());
     await store.write('order-2', firstWrite());
+    expect(readKeys()).toEqual(['order-1', 'order-2']);
     expect(new Set(levels)).toEqual(new Set([2]));
     expect(connect().prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   });
 
   test('is locked before anything is read for a write', async () => {
     let locks = 0;
-    const { store } = open((_, connect) => {
+    const { store } = openFile((_, connect) => {
       try {
         connect().exec('BEGIN IMMEDIATE');
       } catch {
@@ -126,27 +163,20 @@ describe('a file', () => {
     expect(locks).toBe(3);
   });
 
-  test('has one write at a time', async () => {
-    const { client, connect, store } = open();
-    await store.write('order-0', firstWrite());
-    await Promise.all(['order-1', 'order-2', 'order-3'].map((key) => store.write(key, firstWrite())));
-    expect(client.open).toEqual({ now: 0, most: 1 });
-    expect(readKeys(connect())).toEqual(['order-0', 'order-1', 'order-2', 'order-3']);
-  });
-
-  test('takes writes after one that failed, whose transaction ends', async () => {
+  test('has one write at a time, also after one that failed, whose transaction ends', async () => {
     let fails = false;
-    const { client, connect, store } = open(() => {
+    const { open, readKeys, store } = openFile(() => {
       if (fails) throw new Error('the disk is full');
     });
-    await store.write('order-1', firstWrite());
+    await store.write('order-0', firstWrite());
     fails = true;
-    expect(await catchError(store.write('order-2', firstWrite()))).toMatchObject({
+    expect(await catchError(store.write('order-1', firstWrite()))).toMatchObject({
       message: 'the disk is full',
     });
     fails = false;
-    expect(client.open.now).toBe(0);
-    expect(await store.write('order-3', firstWrite())).toBe(true);
-    expect(readKeys(connect())).toEqual(['order-1', 'order-3']);
+    expect(open.now).toBe(0);
+    await Promise.all(['order-2', 'order-3', 'order-4'].map((key) => store.write(key, firstWrite())));
+    expect(open).toEqual({ now: 0, most: 1 });
+    expect(readKeys()).toEqual(['order-0', 'order-2', 'order-3', 'order-4']);
   });
 });

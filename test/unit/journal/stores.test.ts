@@ -12,8 +12,13 @@ import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databas
 import { createTable, openClient, openClocked, openPool } from '../../helpers/postgres-tables.ts';
 import { connectNodeRedis, createRedisStorage, openRedisStore } from '../../helpers/redis-storage.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
-import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
-import { openHandleStore, openStore, sqliteKinds } from '../../helpers/sqlite-stores.ts';
+import {
+  createSqliteHandle,
+  openHandleStore,
+  openMemory,
+  openStore,
+  sqliteKinds,
+} from '../../helpers/sqlite-stores.ts';
 import {
   asWhole,
   type ClockedStore,
@@ -45,12 +50,6 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-const openDatabase = () => {
-  const database = new DatabaseSync(':memory:');
-  onTestFinished(() => database.close());
-  return database;
-};
-
 const toHandle = (pool: Pool) => fromQuery(async (text, values) => (await pool.query(text, values)).rows);
 const openTable = async (client: Pool | Client | PostgresHandle, table: string) => {
   await pool.query(postgresSchema(table));
@@ -66,35 +65,29 @@ interface Kind {
   readonly how?: string;
 }
 
-const [[, openClockedFile], [, openClockedHandle]] = sqliteKinds;
-
 const kinds: Record<string, Kind> = {
   'a file of SQLite': {
     conforms: (storage) => {
       const database = new DatabaseSync(`${folder.path}/${storage}.db`);
       return { store: openStore(database), close: () => database.close() };
     },
-    openClocked: () => openClockedFile(openDatabase()),
-    openMissing: () => openStore(openDatabase()),
+    openClocked: () => sqliteKinds['a connection'](openMemory()),
+    openMissing: () => openStore(openMemory()),
   },
   'SQLite by a handle': {
     conforms: (table) => openHandleStore(createSqliteHandle(memory), table),
-    openClocked: () => openClockedHandle(openDatabase()),
-    openMissing: () => openHandleStore(createSqliteHandle(openDatabase())),
+    openClocked: () => sqliteKinds['a handle'](openMemory()),
+    openMissing: () => openHandleStore(createSqliteHandle(openMemory())),
   },
   'PostgreSQL by a Pool': {
     conforms: (table) => openTable(pool, table),
-    openClocked: () =>
-      openClocked(postgres, (query, client) => ({
-        query,
-        getTransactionStatus: () => client.getTransactionStatus(),
-      })),
+    openClocked: () => openClocked(postgres, false),
     openMissing: () => asWhole(createPostgresStore(openPool(postgres), 'never_made')),
     how: missingTable,
   },
   'PostgreSQL by a handle': {
     conforms: (table) => openTable(toHandle(pool), table),
-    openClocked: () => openClocked(postgres, (query) => fromQuery(query)),
+    openClocked: () => openClocked(postgres, true),
     openMissing: () => asWhole(createPostgresStore(toHandle(openPool(postgres)), 'never_made')),
     how: missingTable,
   },
