@@ -1,5 +1,5 @@
 import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg';
-import { expect, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
 import { fromQuery } from '../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../src/journal/postgres-store.ts';
 import { postgresSchema } from '../../src/journal/postgres-table.ts';
@@ -28,9 +28,10 @@ export async function openClient({ url }: Database, options: ClientConfig = {}):
   return client;
 }
 
-let tables = 0;
+/** The handle of a connection, as that of a driver of another kind. */
+export const openQuery = (client: Client | Pool) => fromQuery((text, values) => client.query(text, values));
 
-/** A table of one test. */
+/** A table of a journal. */
 export interface PostgresTable {
   readonly name: string;
   readonly store: WholeStore;
@@ -38,15 +39,33 @@ export interface PostgresTable {
   run(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-export async function createTable(server: Database): Promise<PostgresTable> {
-  const pool = openPool(server);
-  const name = `payments_${++tables}`;
+async function createOn(pool: Pool, name: string): Promise<PostgresTable> {
   await pool.query(postgresSchema(name));
   return {
     name,
     store: asWhole(createPostgresStore(pool, name)),
     run: async (text, values) => (await pool.query(text, values)).rows,
   };
+}
+
+let tables = 0;
+
+/** Creates the table of one test. */
+export const createTable = (server: Database, options?: PoolConfig) =>
+  createOn(openPool(server, options), `payments_${++tables}`);
+
+/** Creates a table for all tests of a file. */
+export function useTable(server: Database): () => PostgresTable {
+  let pool: Pool;
+  let table: PostgresTable;
+  beforeAll(async () => {
+    pool = new Pool({ connectionString: server.url });
+    // The server can stop before the last connection is closed.
+    pool.on('error', () => {});
+    table = await createOn(pool, 'payments_journal');
+  });
+  afterAll(() => pool?.end());
+  return () => table;
 }
 
 /** Opens a store on a clock of its own, through a `Client` or through a handle. */
