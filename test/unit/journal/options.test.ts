@@ -1,11 +1,17 @@
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
 import { createJournal, memoryJournal } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { mysqlJournal } from '../../../src/journal/mysql.ts';
-import { postgresJournal } from '../../../src/journal/postgres.ts';
+import {
+  fromPostgresJs,
+  fromPrisma,
+  fromQuery,
+  postgresJournal,
+  postgresSchema,
+} from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { claimKey } from '../../helpers/claims.ts';
@@ -13,68 +19,87 @@ import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 
 const query = async () => ({ rows: [] });
+const file = new DatabaseSync(':memory:');
 const mysqlPool = { query, execute: query, getConnection: query, on() {} };
-const makers: [string, (options: unknown) => unknown][] = [
-  ['memory', (options) => Reflect.apply(memoryJournal, undefined, [options])],
-  ['SQLite', (options) => Reflect.apply(sqliteJournal, undefined, [new DatabaseSync(':memory:'), options])],
-  ['PostgreSQL', (options) => Reflect.apply(postgresJournal, undefined, [{ query }, options])],
-  ['MySQL', (options) => Reflect.apply(mysqlJournal, undefined, [mysqlPool, options])],
-  ['Redis', (options) => Reflect.apply(redisJournal, undefined, [{ call: query }, options])],
-  ['a store of your own', (options) => Reflect.apply(createJournal, undefined, [memoryStore(), options])],
+const call = (make: unknown, ...values: unknown[]) =>
+  typeof make === 'function' && Reflect.apply(make, undefined, values);
+
+const makers: [kind: string, make: (options?: unknown) => unknown, own?: string, misspelt?: string][] = [
+  ['memory', (options) => call(memoryJournal, options), 'store', 'stor'],
+  ['SQLite', (options) => call(sqliteJournal, file, options), 'table', 'tables'],
+  ['PostgreSQL', (options) => call(postgresJournal, { query }, options), 'table', 'tables'],
+  ['MySQL', (options) => call(mysqlJournal, mysqlPool, options), 'table', 'tables'],
+  ['Redis', (options) => call(redisJournal, { call: query }, options), 'prefix', 'prefx'],
+  ['a store of your own', (options) => call(createJournal, memoryStore(), options)],
 ];
 
-test.each(makers)('refuses options that are not an object: %s', (_kind, make) => {
-  for (const options of [null, 17, 'lease', true]) {
+test.each(makers)('refuses options of a journal that cannot work: %s', (_kind, make, own, misspelt) => {
+  for (const [options, message] of [
+    ...[null, 17, 'lease', true].map(
+      (wrong) => [wrong, 'The options of a journal must be an object'] as const,
+    ),
+    [{ leese: 1 }, 'Unknown option "leese". Did you mean lease?'],
+    ...(own && misspelt ? [[{ [misspelt]: 'x' }, `"${misspelt}". Did you mean ${own}?`] as const] : []),
+    ...[99, -1, Number.NaN, 2 ** 31, Number.POSITIVE_INFINITY, '5000', null].map(
+      (lease) => [{ lease }, 'lease must be milliseconds, at least 100 and under 2^31.'] as const,
+    ),
+  ] as const) {
     expect(() => make(options)).toThrow(ConfigurationError);
-    expect(() => make(options)).toThrow('The options of a journal must be an object');
+    expect(() => make(options)).toThrow(message);
   }
-  expect(getRecords(make(undefined))).toMatchObject({ lease: 10_000 });
+  expect(getRecords(make())).toMatchObject({ lease: 10_000 });
   expect(getRecords(make({ lease: 500 }))).toMatchObject({ lease: 500 });
 });
 
-test.each(makers)('refuses an unknown option, and names the nearest: %s', (_kind, make) => {
-  expect(() => make({ leese: 1 })).toThrow(ConfigurationError);
-  expect(() => make({ leese: 1 })).toThrow('Unknown option "leese". Did you mean lease?');
+const names = ['', 'a b', 'a;b', '1st', 'a"b', 'a\n', 17];
+const plainNames = [...names, 'Journal', 'a.b.c', '.a', "a'b", 'a'.repeat(52)];
+
+test.each<[string, (table: unknown) => unknown, unknown[]]>([
+  ['sqliteJournal', (table) => call(sqliteJournal, file, { table }), [...names, 'main.journal']],
+  ['postgresJournal', (table) => call(postgresJournal, { query }, { table }), plainNames],
+  ['postgresSchema', (table) => call(postgresSchema, table), plainNames],
+])('%s refuses a table without a plain name', (_function, make, tables) => {
+  for (const table of tables) expect(() => make(table), String(table)).toThrow('table must be a plain name');
 });
 
-test.each([
-  ['SQLite', 'tables', 'table'],
-  ['PostgreSQL', 'tables', 'table'],
-  ['MySQL', 'tables', 'table'],
-  ['Redis', 'prefx', 'prefix'],
-  ['memory', 'stor', 'store'],
-])('names the own option of a journal that is misspelt: %s', (kind, given, meant) => {
-  const make = makers.find(([name]) => name === kind)?.[1];
-  expect(() => make?.({ [given]: 'x' })).toThrow(`Unknown option "${given}". Did you mean ${meant}?`);
+const none = [undefined, null, {}, 'postgres://localhost'];
+const libsqlClient = { batch() {}, execute() {} };
+const d1Binding = { batch() {}, exec() {}, prepare() {} };
+const libsqlDatabase = { exec() {}, prepare() {}, syncUntil() {} };
+const sql = Object.assign(() => {}, { unsafe: () => {}, begin: () => {} });
+const neon = Object.assign(() => {}, { unsafe: () => {}, query: () => {}, transaction: () => {} });
+
+test.each<[message: string, make: unknown, clients: unknown[]]>([
+  ['createJournal takes a JournalStore', createJournal, [...none, 17, { read: query }, { write: query }]],
+  [
+    'sqliteJournal takes a database of node:sqlite, better-sqlite3 or bun:sqlite',
+    sqliteJournal,
+    [...none, libsqlClient, d1Binding, libsqlDatabase],
+  ],
+  ['redisJournal takes a client of ioredis or of redis.', redisJournal, none],
+  ['postgresJournal takes a Pool or a Client of pg.', postgresJournal, none],
+  ['fromPostgresJs takes', fromPostgresJs, none],
+  ['fromPrisma takes', fromPrisma, none],
+  ['fromQuery takes', fromQuery, none],
+  ['Use fromPostgresJs(sql).', postgresJournal, [sql]],
+  ['Use fromPrisma(prisma).', postgresJournal, [{ $queryRawUnsafe: () => {}, $executeRawUnsafe: () => {} }]],
+  [
+    // Drizzle, Kysely, PGlite and the HTTP client of Neon.
+    'Use fromQuery(',
+    postgresJournal,
+    [{ query: {}, execute: () => {} }, { executeQuery: () => {} }, { query: () => {}, exec: () => {} }, neon],
+  ],
+])('refuses another client: "%s"', (message, make, clients) => {
+  for (const client of clients) {
+    expect(() => call(make, client)).toThrow(ConfigurationError);
+    expect(() => call(make, client)).toThrow(message);
+  }
 });
 
-test.each([null, undefined, 17, {}, { read: query }, { write: query }])('refuses %j as a store', (store) => {
-  const make = () => Reflect.apply(createJournal, undefined, [store]);
-  expect(make).toThrow(ConfigurationError);
-  expect(make).toThrow('createJournal takes a JournalStore');
+test.each([17n, 17, null, undefined, Symbol('odd'), {}])('refuses to resolve the key %s', async (key) => {
+  const resolving = async () => call(memoryJournal().resolve, key, 'not_charged', note);
+  expect(await catchError(resolving())).toBeInstanceOf(JournalError);
 });
-
-describe.each([
-  ['memory', () => memoryJournal()],
-  ['SQLite', () => sqliteJournal(new DatabaseSync(':memory:'))],
-])('a journal in %s', (_kind, open) => {
-  test.each([17n, 17, null, undefined, Symbol('odd'), {}])(
-    'refuses to resolve %s with a JournalError',
-    async (key) => {
-      const journal = open();
-      const resolving = async () => Reflect.apply(journal.resolve, journal, [key, 'not_charged', note]);
-      expect(await catchError(resolving())).toBeInstanceOf(JournalError);
-    },
-  );
-});
-
-test.each([99, -1, Number.NaN, 2 ** 31, Number.POSITIVE_INFINITY, '5000', null])(
-  'the lease cannot be %j',
-  (lease) => {
-    const options: object = { lease };
-    expect(() => memoryJournal(options)).toThrow('lease must be milliseconds, at least 100 and under 2^31.');
-  },
-);
 
 test('memoryJournal shares no records unless it is given a store', async () => {
   await claimKey(memoryJournal(), 'order-17');
