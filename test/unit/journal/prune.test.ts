@@ -1,10 +1,10 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
 import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import type { RecordName } from '../../../src/journal/names.ts';
 import { findOwner } from '../../../src/journal/references.ts';
-import { check, type Finding } from '../../../src/ledger/check.ts';
+import { check } from '../../../src/ledger/check.ts';
 import { listOwed } from '../../../src/ledger/order.ts';
 import { tell } from '../../../src/ledger/tell.ts';
 import { claimKey, completeKey, made } from '../../helpers/claims.ts';
@@ -13,19 +13,27 @@ import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
+const rejected = { is: 'none', why: 'rejected' } as const;
+const toKey = (id: string): RecordName => ({ kind: 'key', id });
+const toOrder = (id: string) => ({ kind: 'order', id }) as const;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.parse('2026-11-22T05:12:09Z') });
   return () => vi.useRealTimers();
 });
 
-/** Records what a check found of a transaction, and that the handlers were told of it. */
-async function follow(journal: Journal, name: RecordName, reference: string, status = 'success') {
-  const finding: Finding = { is: 'answered', status, paid_at: null };
+/** Records what a check found of a transaction, and, unless nobody was, that the handlers were told of it. */
+async function follow(
+  journal: Journal,
+  name: RecordName,
+  reference: string,
+  status = 'success',
+  isTold = true,
+) {
   await getRecords(journal).change(name, (before, now) => {
+    const finding = { is: 'answered', status, paid_at: null } as const;
     const checked = check(before, reference, finding, { askedAt: now, now, random: 0 });
-    const calls = checked ? listOwed(checked, now) : [];
-    return { record: calls.reduce(tell, checked) };
+    return { record: (checked && isTold ? listOwed(checked, now) : []).reduce(tell, checked) };
   });
 }
 
@@ -36,23 +44,16 @@ async function pruneAfterDay(journal: Journal, unfollowed?: boolean) {
 }
 
 /** A journal with a key of each kind. */
-async function fill(journal = memoryJournal()) {
-  const key = (id: string) => ({ kind: 'key', id }) as const;
-  await completeKey(journal, 'rejected', { is: 'none', why: 'rejected' });
+async function fill() {
+  const journal = memoryJournal();
+  await completeKey(journal, 'rejected', rejected);
   await completeKey(journal, 'not sent', { is: 'none', why: 'not_sent' });
   for (const id of ['paid', 'declined', 'made', 'checked', 'untold'])
     await completeKey(journal, id, made(`TXN-${id}`));
-  await follow(journal, key('paid'), 'TXN-paid');
-  await follow(journal, key('declined'), 'TXN-declined', 'failed');
-  await follow(journal, key('checked'), 'TXN-checked', 'processing');
-  await getRecords(journal).change(key('untold'), (before, now) => ({
-    record: check(
-      before,
-      'TXN-untold',
-      { is: 'answered', status: 'success', paid_at: null },
-      { askedAt: now, now, random: 0 },
-    ),
-  }));
+  await follow(journal, toKey('paid'), 'TXN-paid');
+  await follow(journal, toKey('declined'), 'TXN-declined', 'failed');
+  await follow(journal, toKey('checked'), 'TXN-checked', 'processing');
+  await follow(journal, toKey('untold'), 'TXN-untold', 'success', false);
   for (const id of ['unknown', 'closed', 'not charged']) await completeKey(journal, id, { is: 'unknown' });
   await journal.resolve('closed', 'closed', note);
   await journal.resolve('not charged', 'not_charged', note);
@@ -60,125 +61,84 @@ async function fill(journal = memoryJournal()) {
   return journal;
 }
 
-describe('prune', () => {
-  test('deletes what nothing is left to do for, and returns how much', async () => {
+test.each([
+  // What ended without money is checked for 7 days, and what is owed is told first.
+  [undefined, 5, ['begun', 'checked', 'declined', 'made', 'unknown', 'untold']],
+  // One that was checked and is still under way has a follow-up.
+  [true, 8, ['begun', 'checked', 'unknown']],
+])(
+  'deletes what nothing is left to do for, and its claims: unfollowed %s',
+  async (unfollowed, pruned, left) => {
     const journal = await fill();
-    expect(await pruneAfterDay(journal)).toBe(5);
-    // What ended without money is checked for 7 days, and what is owed is told first.
-    expect((await listKeys(journal)).sort()).toEqual([
-      'begun',
-      'checked',
-      'declined',
-      'made',
-      'unknown',
-      'untold',
-    ]);
-  });
-
-  test('takes what no follow-up has ended if it is told so', async () => {
-    const journal = await fill();
-    expect(await pruneAfterDay(journal, true)).toBe(8);
-    // One that was checked and is still under way has a follow-up.
-    expect((await listKeys(journal)).sort()).toEqual(['begun', 'checked', 'unknown']);
-  });
-
-  test('never takes what needs a person', async () => {
-    const journal = memoryJournal();
-    await completeKey(journal, 'other amount', {
-      ...made('TXN-1'),
-      is: 'made',
-      result: { reference: 'TXN-1' },
-      other: { amount: '1.00', currency: 'GHS' },
-    });
-    await completeKey(journal, 'shared', made('TXN-1'));
-    await completeKey(journal, '17', made('TXN-2'), { kind: 'order' });
-    await follow(journal, { kind: 'order', id: '17' }, 'TXN-2');
-    for (let days = 0; days < 30; days++)
-      expect(await pruneAfterDay(journal, days > 0)).toBe(days === 0 ? 1 : 0);
-    expect(await listKeys(journal)).toEqual(['other amount', 'shared']);
-  });
-
-  test('releases the references of what it deletes', async () => {
-    const journal = await fill();
-    expect(await findOwner(getRecords(journal), 'TXN-paid')).toEqual({ kind: 'key', id: 'paid' });
-    await pruneAfterDay(journal);
+    expect(await findOwner(getRecords(journal), 'TXN-paid')).toEqual(toKey('paid'));
+    expect(await pruneAfterDay(journal, unfollowed)).toBe(pruned);
+    expect((await listKeys(journal)).toSorted()).toEqual(left);
     expect(await findOwner(getRecords(journal), 'TXN-paid')).toBeUndefined();
-    expect(await findOwner(getRecords(journal), 'TXN-made')).toEqual({ kind: 'key', id: 'made' });
-  });
+    expect(await findOwner(getRecords(journal), 'TXN-checked')).toEqual(toKey('checked'));
+  },
+);
 
-  test('deletes an order whole or not at all', async () => {
-    const journal = memoryJournal();
-    for (const id of ['17', '18']) {
-      const order = { kind: 'order', id } as const;
-      await completeKey(journal, id, made(`TXN-${id}-1`), order);
-      await follow(journal, order, `TXN-${id}-1`, 'failed');
-      vi.setSystemTime(Date.now() + 10 * DAY);
-      await follow(journal, order, `TXN-${id}-1`, 'failed');
-      await completeKey(journal, id, made(`TXN-${id}-2`), order);
+test('never takes what needs a person', async () => {
+  const journal = memoryJournal();
+  const other = { amount: '1.00', currency: 'GHS' };
+  await completeKey(journal, 'other amount', { is: 'made', result: { reference: 'TXN-1' }, other });
+  await completeKey(journal, 'shared', made('TXN-1'));
+  for (let days = 0; days < 30; days++) expect(await pruneAfterDay(journal, days > 0)).toBe(0);
+  expect(await listKeys(journal)).toEqual(['other amount', 'shared']);
+});
+
+test('deletes an order whole or not at all, by its latest payment', async () => {
+  const journal = memoryJournal();
+  await completeKey(journal, '19', rejected, toOrder('19'));
+  for (const id of ['17', '18']) {
+    await completeKey(journal, id, made(`TXN-${id}-1`), toOrder(id));
+    for (const later of [0, 10 * DAY]) {
+      vi.setSystemTime(Date.now() + later);
+      await follow(journal, toOrder(id), `TXN-${id}-1`, 'failed');
     }
-    await follow(journal, { kind: 'order', id: '17' }, 'TXN-17-2');
-    expect(await listKeys(journal)).toEqual(['17/1', '17/2', '18/1', '18/2']);
-    expect(await pruneAfterDay(journal)).toBe(1);
-    expect(await listKeys(journal)).toEqual(['18/1', '18/2']);
-  });
+    await completeKey(journal, id, made(`TXN-${id}-2`), toOrder(id));
+  }
+  await follow(journal, toOrder('17'), 'TXN-17-2');
+  vi.setSystemTime(Date.now() + DAY);
+  const before = Date.now();
+  await completeKey(journal, '19', rejected, toOrder('19'));
+  await completeKey(journal, 'new', rejected);
+  expect(await journal.prune({ before })).toBe(1);
+  expect((await listKeys(journal)).toSorted()).toEqual(['18/1', '18/2', '19/1', 'new']);
+});
 
-  test('keeps what began at that time or later, also the payment of an old order', async () => {
-    const journal = memoryJournal();
-    const rejected = { is: 'none', why: 'rejected' } as const;
-    await completeKey(journal, 'old', rejected);
-    await completeKey(journal, '17', rejected, { kind: 'order' });
-    vi.setSystemTime(Date.now() + DAY);
-    const before = Date.now();
-    await completeKey(journal, '17', rejected, { kind: 'order' });
-    await completeKey(journal, 'new', rejected);
-    expect(await journal.prune({ before })).toBe(1);
-    expect((await listKeys(journal)).sort()).toEqual(['17/1', 'new']);
+test('leaves a record that was changed since it was listed, and fails if the store does', async () => {
+  const store = memoryStore();
+  const journal = memoryJournal({ store });
+  await completeKey(journal, 'order-17', rejected);
+  const failing = createJournal({ ...store, delete: () => Promise.reject(new Error('down')) });
+  expect(await catchError(pruneAfterDay(failing))).toBeInstanceOf(JournalError);
+  const racing = createJournal({
+    ...store,
+    async delete(unneeded) {
+      await claimKey(journal, 'order-17');
+      return (await store.delete?.(unneeded)) ?? 0;
+    },
   });
+  expect(await pruneAfterDay(racing)).toBe(0);
+  expect(await journal.read('order-17')).toMatchObject({ state: 'begun' });
+});
 
-  test('leaves a record that was changed since it was listed', async () => {
-    const store = memoryStore();
-    const journal = memoryJournal({ store });
-    await completeKey(journal, 'order-17', { is: 'none', why: 'rejected' });
-    const racing = createJournal({
-      ...store,
-      async delete(unneeded) {
-        await claimKey(journal, 'order-17');
-        return (await store.delete?.(unneeded)) ?? 0;
-      },
-    });
-    expect(await pruneAfterDay(racing)).toBe(0);
-    expect(await journal.read('order-17')).toMatchObject({ state: 'begun' });
-  });
-
-  test.each<[string, unknown, string]>([
-    ['nothing', undefined, 'prune takes { before }'],
-    ['no time', {}, 'prune needs before'],
-    ['text', { before: '2025-11-01' }, 'prune needs before'],
-    ['NaN', { before: Number.NaN }, 'prune needs before'],
-    ['an invalid date', { before: new Date('yesterday') }, 'prune needs before'],
-    ['Infinity', { before: Number.POSITIVE_INFINITY }, 'prune needs before'],
-    ['a time in the future', { before: Date.parse('2026-11-22T06:00:00Z') }, 'must not be in the future'],
-    ['an unknown option', { before: 1, unfolowed: true }, 'unfolowed'],
-    ['unfollowed as text', { before: 1, unfollowed: 'yes' }, 'unfollowed must be true or false'],
-  ])('refuses %s, and deletes nothing', async (_what, options, message) => {
-    const journal = await fill();
-    const keys = await listKeys(journal);
-    const failure = await catchError(Reflect.apply(journal.prune, journal, [options]));
-    expect(failure).toBeInstanceOf(ConfigurationError);
-    expect(String(failure)).toContain(message);
-    expect(await listKeys(journal)).toEqual(keys);
-  });
-
-  test.each(['list', 'delete'] as const)('names the method that a store without %s has not', async (name) => {
-    const journal = createJournal({ ...memoryStore(), [name]: undefined });
-    const failure = await catchError(journal.prune({ before: 1 }));
-    expect(failure).toBeInstanceOf(ConfigurationError);
-    expect(String(failure)).toContain(`has no ${name}`);
-  });
-
-  test('rejects with a JournalError if the store fails', async () => {
-    const journal = createJournal({ ...memoryStore(), delete: () => Promise.reject(new Error('down')) });
-    await completeKey(journal, 'old', { is: 'none', why: 'rejected' });
-    expect(await catchError(pruneAfterDay(journal))).toBeInstanceOf(JournalError);
-  });
+test.each<[string, unknown, string]>([
+  ['nothing', undefined, 'prune takes { before }'],
+  ['no time', {}, 'prune needs before'],
+  ['text', { before: '2025-11-01' }, 'prune needs before'],
+  ['NaN', { before: Number.NaN }, 'prune needs before'],
+  ['an invalid date', { before: new Date('yesterday') }, 'prune needs before'],
+  ['Infinity', { before: Number.POSITIVE_INFINITY }, 'prune needs before'],
+  ['a time in the future', { before: Date.parse('2026-11-22T06:00:00Z') }, 'must not be in the future'],
+  ['an unknown option', { before: 1, unfolowed: true }, 'unfolowed'],
+  ['unfollowed as text', { before: 1, unfollowed: 'yes' }, 'unfollowed must be true or false'],
+])('refuses %s, and deletes nothing', async (_what, options, message) => {
+  const journal = await fill();
+  const keys = await listKeys(journal);
+  const failure = await catchError(Reflect.apply(journal.prune, journal, [options]));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(String(failure)).toContain(message);
+  expect(await listKeys(journal)).toEqual(keys);
 });

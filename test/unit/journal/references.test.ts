@@ -1,27 +1,30 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { getRecords } from '../../../src/journal/core.ts';
 import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import type { RecordName } from '../../../src/journal/names.ts';
 import { claimReference, findOwner, releaseReferences } from '../../../src/journal/references.ts';
 import { type AskedService, resolveKey } from '../../../src/journal/resolve.ts';
-import { change, claimKey, completeClaim, completeKey, made } from '../../helpers/claims.ts';
+import { claimKey, completeClaim, completeKey, made } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
+import { firstWrite } from '../../helpers/store-writes.ts';
 
 const key = (id: string): RecordName => ({ kind: 'key', id });
-
+const unreadable = firstWrite({}, { text: '{"format":99}' });
 const claim = (journal: Journal, id: string, reference: string) =>
   claimReference(getRecords(journal), key(id), reference);
-
 const findId = async (journal: Journal, reference: string) =>
   (await findOwner(getRecords(journal), reference))?.id;
 
-test('claims a reference that nobody has, and its own one anew', async () => {
+test('belongs to one key or order, which can claim it anew, in any case', async () => {
   const journal = memoryJournal();
-  await completeKey(journal, 'order-17', made('TXN-8f2k1'));
-  expect(await findId(journal, 'TXN-8f2k1')).toBe('order-17');
-  expect(await claim(journal, 'order-17', 'TXN-8f2k1')).toBe(true);
-  expect(await claim(journal, 'order-17', 'txn-8F2K1')).toBe(true);
+  await completeKey(journal, '17', made('TXN-8f2k1'));
+  expect(await claim(journal, '17', 'txn-8F2K1')).toBe(true);
+  expect(await claim(journal, '18', 'TXN-8F2K1')).toBe(false);
+  // An order can have the id that a key has.
+  const order = { kind: 'order', id: '17' } as const;
+  expect(await claimReference(getRecords(journal), order, 'TXN-8f2k1')).toBe(false);
+  expect(await findOwner(getRecords(journal), 'TXN-8f2k1')).toEqual(key('17'));
   expect(await findId(journal, 'TXN-other')).toBeUndefined();
 });
 
@@ -33,20 +36,9 @@ test('knows a claim of its own that a driver wrote twice', async () => {
     write: async (key, given) => (await store.write(key, given)) && !key.startsWith('reference '),
   });
   expect(await claim(twice, 'order-17', 'TXN-8f2k1')).toBe(true);
-  expect(await findId(twice, 'TXN-8f2k1')).toBe('order-17');
 });
 
-test('refuses a reference that another key or order has, in any case', async () => {
-  const journal = memoryJournal();
-  await completeKey(journal, '17', made('TXN-8f2k1'));
-  expect(await claim(journal, '18', 'TXN-8F2K1')).toBe(false);
-  // An order can have the id that a key has.
-  const order = { kind: 'order', id: '17' } as const;
-  expect(await claimReference(getRecords(journal), order, 'TXN-8f2k1')).toBe(false);
-  expect(await findOwner(getRecords(journal), 'TXN-8f2k1')).toEqual(key('17'));
-});
-
-test('refuses a reference while its owner sends a request', async () => {
+test('is not taken over while its owner sends a request', async () => {
   const journal = memoryJournal();
   const claimed = await claimKey(journal, 'order-17');
   expect(await claim(journal, 'order-17', 'TXN-1')).toBe(true);
@@ -54,32 +46,23 @@ test('refuses a reference while its owner sends a request', async () => {
   expect(await claim(journal, 'order-18', 'TXN-1')).toBe(false);
   await completeClaim(journal, claimed, { is: 'none', why: 'rejected' });
   expect(await claim(journal, 'order-18', 'TXN-1')).toBe(true);
-  expect(await findId(journal, 'TXN-1')).toBe('order-18');
 });
 
-test.each(['the record is gone', 'the record does not hold it'])('takes over a claim if %s', async (why) => {
-  const journal = memoryJournal();
-  if (why !== 'the record is gone') await completeKey(journal, 'order-17', made('TXN-other'));
-  expect(await claim(journal, 'order-17', 'TXN-1')).toBe(true);
-  expect(await claim(journal, 'order-18', 'TXN-1')).toBe(true);
-  expect(await findId(journal, 'TXN-1')).toBe('order-18');
-});
-
-test('keeps the claim of a record that cannot be read', async () => {
+test.each([
+  ['the record of its owner is gone', undefined, true],
+  ['that record does not hold it', 'made', true],
+  ['that record cannot be read', 'key order-17', false],
+  ['its claim cannot be read', 'reference txn-1', false],
+] as const)('is taken over if %s: %s, %s', async (_why, what, isTaken) => {
   const store = memoryStore();
   const journal = memoryJournal({ store });
-  await store.write('key order-17', { ...change, text: '{"format":99}' });
-  expect(await claim(journal, 'order-17', 'TXN-1')).toBe(true);
-  expect(await claim(journal, 'order-18', 'TXN-1')).toBe(false);
+  if (what === 'made') await completeKey(journal, 'order-17', made('TXN-other'));
+  else if (what) await store.write(what, unreadable);
+  if (what !== 'reference txn-1') expect(await claim(journal, 'order-17', 'TXN-1')).toBe(true);
+  expect(await claim(journal, 'order-18', 'TXN-1')).toBe(isTaken);
 });
 
-test('keeps a claim that cannot be read', async () => {
-  const store = memoryStore();
-  await store.write('reference txn-1', { ...change, index: null, text: '{"format":99}' });
-  expect(await claim(memoryJournal({ store }), 'order-17', 'TXN-1')).toBe(false);
-});
-
-test('only one of two orders gets a reference that both claim at once', async () => {
+test('is that of one of the orders that claim it at once', async () => {
   const journal = memoryJournal();
   const ids = ['order-17', 'order-18', 'order-19'];
   for (const id of ids) await claimKey(journal, id);
@@ -87,58 +70,44 @@ test('only one of two orders gets a reference that both claim at once', async ()
   expect(claims.filter(Boolean)).toHaveLength(1);
 });
 
-test('releases the claims that a record does not hold any more', async () => {
+test('is released if its record does not hold it any more', async () => {
   const journal = memoryJournal();
-  const records = getRecords(journal);
   await completeKey(journal, 'order-17', made('TXN-held'));
   await claim(journal, 'order-17', 'TXN-void');
   await completeKey(journal, 'order-18', made('TXN-other'));
-  const name = key('order-17');
   const references = ['TXN-held', 'TXN-void', 'TXN-other', 'TXN-none'];
-  await releaseReferences(
-    records,
-    references.map((reference) => ({ name, reference })),
-  );
-  const owners = ['TXN-held', 'TXN-void', 'TXN-other'].map((reference) => findId(journal, reference));
-  expect(await Promise.all(owners)).toEqual(['order-17', undefined, 'order-18']);
+  const held = references.map((reference) => ({ name: key('order-17'), reference }));
+  await releaseReferences(getRecords(journal), held);
+  const owners = await Promise.all(references.map((reference) => findId(journal, reference)));
+  expect(owners).toEqual(['order-17', undefined, 'order-18', undefined]);
 });
 
-test('leaves a key unresolved if its transaction is that of another one', async () => {
-  const journal = memoryJournal();
-  await completeKey(journal, 'order-17', made('TXN-1'));
-  await completeKey(journal, 'order-18', made('txn-1'));
-  expect(await journal.read('order-18')).toMatchObject({
-    state: 'unknown',
-    attention: 'shared_reference',
-    reference: 'txn-1',
+describe('not_charged', () => {
+  /** It knows each transaction. */
+  const service: AskedService = {
+    assertService() {},
+    check: async () => ({ is: 'answered', status: 'processing', paid_at: null }),
+  };
+
+  test('is refused if the service confirms a reference that nobody has claimed', async () => {
+    const journal = memoryJournal();
+    const records = getRecords(journal);
+    await completeKey(journal, 'k1', { is: 'unknown', reference: 'TXN-1' });
+    // As a process leaves it that died after it wrote the reference and before it claimed it.
+    const { record } = await records.readText('reference txn-1');
+    await records.delete([{ key: 'reference txn-1', version: record?.version ?? '' }]);
+    await catchError(resolveKey(records, 'k1', 'not_charged', note, service));
+    expect(await journal.read('k1')).toMatchObject({ state: 'unknown', reference: 'TXN-1' });
   });
-  // A person who looks into it can free the reference.
-  await journal.resolve('order-17', 'not_charged', note).catch(() => {});
-  expect(await journal.read('order-17')).toMatchObject({ state: 'completed', reference: 'TXN-1' });
-});
 
-/** A service that knows each transaction. */
-const service: AskedService = {
-  assertService() {},
-  check: async () => ({ is: 'answered', status: 'processing', paid_at: null }),
-};
-
-test('refuses not_charged if the service confirms a reference that nobody has claimed', async () => {
-  const journal = memoryJournal();
-  const records = getRecords(journal);
-  await completeKey(journal, 'k1', { is: 'unknown', reference: 'TXN-1' });
-  // As a process leaves it that died after it wrote the reference and before it claimed it.
-  const { record: claim } = await records.readText('reference txn-1');
-  await records.delete([{ key: 'reference txn-1', version: claim?.version ?? '' }]);
-  await catchError(resolveKey(records, 'k1', 'not_charged', note, service));
-  expect(await journal.read('k1')).toMatchObject({ state: 'unknown', reference: 'TXN-1' });
-});
-
-test('resolves not_charged if the reference is that of another key', async () => {
-  const journal = memoryJournal();
-  const claimed = await claimKey(journal, 'k2');
-  await completeKey(journal, 'k1', made('TXN-1'));
-  await completeClaim(journal, claimed, made('TXN-1'));
-  await resolveKey(getRecords(journal), 'k2', 'not_charged', note, service);
-  expect(await journal.read('k2')).toMatchObject({ state: 'not_charged' });
+  test('resolves a key whose reference is that of another key', async () => {
+    const journal = memoryJournal();
+    await completeKey(journal, 'k1', made('TXN-1'));
+    await completeKey(journal, 'k2', made('txn-1'));
+    const unresolved = { state: 'unknown', attention: 'shared_reference', reference: 'txn-1' };
+    expect(await journal.read('k2')).toMatchObject(unresolved);
+    await resolveKey(getRecords(journal), 'k2', 'not_charged', note, service);
+    expect(await journal.read('k2')).toMatchObject({ state: 'not_charged' });
+    expect(await journal.read('k1')).toMatchObject({ state: 'completed', reference: 'TXN-1' });
+  });
 });
