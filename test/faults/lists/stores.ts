@@ -157,7 +157,7 @@ export const storeFaults = [
     'a file that another process has locked is not tried again',
     'journal/sqlite-connection.ts',
     'if (!isBusy(error) || performance',
-    'if (isBusy(error) || performance',
+    'if (error || performance',
   ),
   fault(
     'sqlite_open_transaction',

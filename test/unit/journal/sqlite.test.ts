@@ -1,14 +1,17 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import type { RecordWrite } from '../../../src/journal/index.ts';
-import type { SqliteDatabase, SqliteStatement } from '../../../src/journal/sqlite.ts';
+import { type SqliteDatabase, type SqliteStatement, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { buildSchema } from '../../../src/journal/sqlite-table.ts';
+import { nextTurn } from '../../../src/timing.ts';
+import { claimKey } from '../../helpers/claims.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { catchError } from '../../helpers/service.ts';
 import { describeDriver } from '../../helpers/sqlite-drivers.ts';
 import {
   createSqliteHandle,
   openHandleStore,
+  openMemory,
   openStore,
   sqliteKinds,
   TABLE,
@@ -104,6 +107,30 @@ test('waits 10 s for a locked file, while the process goes on', async () => {
   // Less than a journal waits for a step, whose error would not name the lock.
   await pass(10_900);
   expect(ends).toEqual([true, 'database is locked']);
+});
+
+test('writes in one transaction what comes in one turn', async () => {
+  const database = openMemory();
+  const statements: string[] = [];
+  const counting = {
+    exec: (sql: string) => {
+      statements.push(sql);
+      return database.exec(sql);
+    },
+    prepare: (sql: string) => database.prepare(sql),
+  };
+  const journal = sqliteJournal(counting);
+  await claimKey(journal, 'order-0');
+  await nextTurn();
+  await nextTurn();
+  statements.length = 0;
+  const keys = Array.from({ length: 11 }, (_, index) => `order-${index}`);
+  // Each callback is a task of its own, as the responses of several sockets are. All run in one turn.
+  const claimInTask = (key: string) =>
+    new Promise((resolve) => setImmediate(resolve)).then(() => claimKey(journal, key));
+  const ends = await Promise.allSettled(keys.map(claimInTask));
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', ...Array(10).fill('fulfilled')]);
+  expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'BEGIN IMMEDIATE', 'COMMIT']);
 });
 
 test('keeps journals of two tables apart, also with SQL words as names', async () => {
