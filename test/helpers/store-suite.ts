@@ -240,11 +240,11 @@ export const listSteps = (store: WholeStore) => ({
  * Tests a store in a database that has none yet. `how` is what its errors name, if a write does not make it: then each step
  * fails, and otherwise those that find nothing in an empty store do not.
  */
-export function testMissing(open: () => WholeStore, how?: string): void {
+export function testMissing(open: () => WholeStore | Promise<WholeStore>, how?: string): void {
   test(
     how ? `says how it is made while it is missing: ${how}` : 'is made by the first write only',
     async () => {
-      const store = open();
+      const store = await open();
       const { read, insert, update, group, ...others } = {
         ...listSteps(store),
         read: () => store.read('key 1'),
@@ -296,6 +296,7 @@ export function describeTransactions(
   name: string,
   open: () => ConnectedStore | Promise<ConnectedStore>,
   begins: readonly string[] = ['BEGIN'],
+  refused: object = REFUSED,
 ): void {
   describe(`${name} inside a transaction of the merchant`, () => {
     test.each(begins)('refuses what must be committed, and writes nothing: %s', async (begin) => {
@@ -305,7 +306,7 @@ export function describeTransactions(
       await run(begin);
       const { insert, update, group, claimDue, delete: remove } = listSteps(store);
       for (const step of [insert, update, ...(store.writeAll ? [group] : []), claimDue, remove])
-        expect(await catchError(Promise.resolve(step())), String(step)).toMatchObject(REFUSED);
+        expect(await catchError(Promise.resolve(step())), String(step)).toMatchObject(refused);
       expect(await store.countDue(CLAIM)).toMatchObject({ due: 1 });
       await run('COMMIT');
       expect(toPlaces(await witness.list(LIST))).toEqual([['key 1', 1]]);

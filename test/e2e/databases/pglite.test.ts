@@ -7,42 +7,29 @@ import { expect, onTestFinished, test } from 'vitest';
 import { fromQuery, postgresJournal } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import { catchError } from '../../helpers/service.ts';
+import { REFUSED } from '../../helpers/store-suite.ts';
 import { createChange, readVersion, writeNew } from '../../helpers/store-writes.ts';
 import { database, openHandle } from './kinds/pglite.ts';
-import { describeDriver } from './postgres-handle-tests.ts';
 import { describeDatabase } from './suite.ts';
 
 describeDatabase('pglite', database);
 
-describeDriver(
-  'PGlite',
-  () => database.start(),
-  (place) => {
-    const db = new PGlite(place);
-    return {
-      handle: fromQuery((text, values) => db.query(text, values)),
-      transact: (use) => db.transaction((own) => use(fromQuery((text, values) => own.query(text, values)))),
-      close: () => db.close(),
-    };
-  },
-  { conforms: false, setsIsolation: false },
-);
-
-test('refuses to write after BEGIN on PGlite itself', async () => {
+test.each(['BEGIN', 'transaction()'])('refuses to write inside a transaction of PGlite: %s', async (how) => {
   const db = new PGlite();
   onTestFinished(() => db.close());
-  const handle = fromQuery((text, values) => db.query(text, values));
-  await postgresJournal(handle).migrate();
-  const store = createPostgresStore(handle, 'payments_journal');
-  await db.exec('BEGIN');
-  expect(await catchError(store.write('order 1', createChange()))).toMatchObject({
-    name: 'JournalError',
-    outcome: 'not_sent',
-    message: expect.stringContaining('inside a transaction'),
-  });
-  await db.exec('COMMIT');
+  const toHandle = (client: Pick<PGlite, 'query'>) => fromQuery((text, values) => client.query(text, values));
+  await postgresJournal(toHandle(db)).migrate();
+  const store = createPostgresStore(toHandle(db), 'payments_journal');
+  const expectRefusal = async (client: Pick<PGlite, 'query'>) => {
+    const inside = createPostgresStore(toHandle(client), 'payments_journal');
+    expect(await catchError(inside.write('order 1', createChange()))).toMatchObject(REFUSED);
+  };
+  if (how === 'BEGIN') {
+    await db.exec('BEGIN');
+    await expectRefusal(db);
+    await db.exec('COMMIT');
+  } else await db.transaction(expectRefusal);
   expect(await readVersion(store, 'order 1')).toBeNull();
-  expect(() => Reflect.apply(postgresJournal, undefined, [db])).toThrow('Use fromQuery(');
 });
 
 test('keeps each record in PGlite when its process is killed', async () => {

@@ -2,36 +2,27 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { hasPgBouncer, startPgBouncer } from '../../helpers/pgbouncer.ts';
+import { createDatabase } from '../../helpers/use-database.ts';
 import { chargeAtOnce } from './charge-at-once.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
-import type { RunningDatabase } from './database.ts';
-import { openPg, openPostgresJs, openPrisma } from './drivers.ts';
-import { startServer } from './postgres-database.ts';
-import { describeDriver } from './postgres-handle-tests.ts';
+import { describeDriver, openPg, openPostgresJs, openPrisma } from './postgres-drivers.ts';
 
-/** PgBouncer in transaction mode, in front of a server of its own. */
-async function startPooled(): Promise<RunningDatabase> {
-  const server = await startServer();
-  const pooler = await startPgBouncer(server.place);
-  return {
-    ...server,
-    place: pooler.url,
-    async stop() {
-      await pooler.stop();
-      await server.stop();
-    },
-  };
+/** PgBouncer in transaction mode, in front of a database of its own. */
+async function startPooled() {
+  const { url } = await createDatabase();
+  const pooler = await startPgBouncer(url);
+  return { place: pooler.url, stop: pooler.stop };
 }
 
-const options = { setsIsolation: false };
+const options = { start: startPooled, setsIsolation: false };
 
 describe.skipIf(!hasPgBouncer)('through PgBouncer', () => {
-  describeDriver('pg', startPooled, openPg, options);
-  describeDriver('postgres.js', startPooled, (place) => openPostgresJs(place, false), options);
-  describeDriver('Prisma', startPooled, openPrisma, options);
+  describeDriver('pg', openPg, options);
+  describeDriver('postgres.js', (place) => openPostgresJs(place, false), options);
+  describeDriver('Prisma', openPrisma, options);
 
   describe('100 callers', () => {
-    let running: RunningDatabase;
+    let running: Awaited<ReturnType<typeof startPooled>>;
     let service: CountingService;
     beforeAll(async () => {
       service = await startCountingService();
