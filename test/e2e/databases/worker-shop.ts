@@ -12,7 +12,7 @@ const chargeResultSchema = z.object({
   retryable: z.optional(z.boolean()),
 });
 
-type ChargeResult = z.infer<typeof chargeResultSchema>;
+export type ChargeResult = z.infer<typeof chargeResultSchema>;
 
 /** The shop of `workers/shop.ts`. */
 export interface RunningShop extends RunningWorker {
@@ -21,9 +21,15 @@ export interface RunningShop extends RunningWorker {
   charge(place: 'd1' | 'object', input: ChargeInput, action?: string): Promise<ChargeResult>;
 }
 
-interface ChargeInput {
-  readonly key: string;
+export interface ChargeInput {
+  readonly key: string | null;
   readonly amount?: string;
+  readonly customer_email?: string;
+  readonly lease?: number;
+  readonly timeout?: number;
+  readonly order?: string;
+  readonly call?: string;
+  readonly generation?: number;
 }
 
 export async function startWorkerShop(bindings: MiniflareSettings['bindings']): Promise<RunningShop> {

@@ -17,6 +17,7 @@ import {
   fromD1,
   fromDurableObject,
   type Journal,
+  type SqliteHandle,
   type SqliteJournalOptions,
   sqliteJournal,
 } from '../../../../src/journal/sqlite.ts';
@@ -33,33 +34,42 @@ interface Env {
 /** What the actions need of the place that they run in. */
 interface Place {
   readonly env: Env;
+  readonly handle: SqliteHandle;
   /** A new one for each use, as another process would have. */
   openJournal(options?: SqliteJournalOptions): Journal;
 }
 
 /** A payment is due for its first check at once. */
 const polling = { initialDelay: 0, minDelay: 50, maxDelay: 200 };
-const toOptions = ({ apiKey, baseUrl }: Env) => ({ apiKey, baseUrl, polling });
 
-const chargeSchema = z.object({ key: z.string(), amount: z.optional(z.string()) });
-
-/** Longer than a charge takes on the busiest machine. */
-const PATIENCE = 120_000;
+const chargeSchema = z.object({
+  /** `null`: without a journal. */
+  key: z.string().nullable(),
+  amount: z.string().default('25.50'),
+  customer_email: z.string().default('ama.serwaa@example.com'),
+  /** Both are longer than a charge takes on the busiest machine. */
+  lease: z.number().default(120_000),
+  timeout: z.number().default(120_000),
+  /** Sent to the service, so that each charge names its order, its call and its process. */
+  order: z.string().default(''),
+  call: z.string().default(''),
+  generation: z.number().default(0),
+});
 
 async function charge({ env, openJournal }: Place, input: unknown) {
-  const { key, amount: asked = '25.50' } = chargeSchema.parse(input);
-  const journal = openJournal({ lease: PATIENCE });
-  const payments = new PaymentsClient({ ...toOptions(env), timeout: PATIENCE, maxRetries: 1, journal });
-  const customer = {
-    customer_email: 'ama.serwaa@example.com',
-    phone: '024 412 3456',
-    network: 'mtn',
-  } as const;
+  const { key, lease, timeout, order, call, generation, ...given } = chargeSchema.parse(input);
+  const { apiKey, baseUrl } = env;
+  const headers = { 'x-call': call, 'x-generation': String(generation) };
+  const options = { apiKey, baseUrl, timeout, headers, polling, maxRetries: 1 };
+  const payment = { ...given, phone: '024 412 3456', network: 'mtn' } as const;
+  const extra = { extraBody: { order } };
   try {
-    const { reference, amount, replayed } = await payments.chargeMobileMoney(
-      { amount: asked, ...customer },
-      { idempotencyKey: key },
-    );
+    const { reference, amount, replayed } = await (key === null
+      ? new PaymentsClient(options).chargeMobileMoney(payment, extra)
+      : new PaymentsClient({ ...options, journal: openJournal({ lease }) }).chargeMobileMoney(payment, {
+          ...extra,
+          idempotencyKey: key,
+        }));
     return { result: 'completed', reference, amount, replayed };
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
@@ -70,8 +80,9 @@ async function charge({ env, openJournal }: Place, input: unknown) {
 
 /** Checks what is due, and returns what became final. */
 async function sweep({ env, openJournal }: Place, onFinal: (key: string) => void) {
+  const { apiKey, baseUrl } = env;
   const journal = openJournal();
-  const payments = new PaymentsClient({ ...toOptions(env), journal });
+  const payments = new PaymentsClient({ apiKey, baseUrl, journal, polling });
   const followUps = createFollowUps({
     payments,
     journal,
@@ -82,6 +93,10 @@ async function sweep({ env, openJournal }: Place, onFinal: (key: string) => void
 }
 
 const keySchema = z.object({ key: z.string() });
+const statementsSchema = z.array(
+  z.object({ sql: z.string(), values: z.array(z.union([z.string(), z.number(), z.null()])) }),
+);
+
 const actions: Record<string, (place: Place, input: unknown) => Promise<unknown>> = {
   charge,
   read: ({ openJournal }, input) => openJournal().read(keySchema.parse(input).key),
@@ -90,6 +105,7 @@ const actions: Record<string, (place: Place, input: unknown) => Promise<unknown>
     for await (const entry of openJournal().list()) entries.push(entry);
     return entries;
   },
+  batch: ({ handle }, input) => handle.batch(statementsSchema.parse(input)),
   async sweep(place) {
     const finals: string[] = [];
     const { final } = await sweep(place, (key) => finals.push(key));
@@ -139,7 +155,7 @@ export class Shop {
     const handle = fromDurableObject(state.storage);
     this.#state = state;
     this.#storage = state.storage;
-    this.#place = { env, openJournal: (options) => sqliteJournal(handle, options) };
+    this.#place = { env, handle, openJournal: (options) => sqliteJournal(handle, options) };
     this.#storage.sql.exec('CREATE TABLE IF NOT EXISTS finals (payment TEXT)');
     this.#storage.sql.exec('CREATE TABLE IF NOT EXISTS orders (key TEXT)');
   }
@@ -233,7 +249,7 @@ export default {
     if (place === 'd1') {
       const handle = fromD1(env.DB);
       const openJournal = (options?: SqliteJournalOptions) => sqliteJournal(handle, options);
-      return respond((action, input) => runAction({ env, openJournal }, action, input), request);
+      return respond((action, input) => runAction({ env, handle, openJournal }, action, input), request);
     }
     const objects = place === 'object' ? env.OBJECTS : env.LEGACY;
     const stub = objects.get(objects.idFromName('shop'));
