@@ -3,7 +3,7 @@ import { ClosedError, JournalError, OutcomeUnknownError } from '../../../src/ind
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, passStep, turns } from '../../helpers/fake-timers.ts';
 import { findFollowUpEvents, finish } from '../../helpers/follow-ups.ts';
-import { createHangingStore, type HangingStore } from '../../helpers/hanging-store.ts';
+import { createHangingStore } from '../../helpers/hanging-store.ts';
 import {
   momo,
   type OrderProcess,
@@ -93,14 +93,17 @@ const scenarios: Record<string, Scenario> = {
 };
 
 interface End {
-  readonly error: unknown;
-  readonly value: unknown;
+  /** What the call returned, or its error. */
+  readonly value?: unknown;
+  readonly error?: unknown;
   /** Since the first step hung, in milliseconds. `undefined`: it has not ended. */
   readonly after: number | undefined;
   /** Whether a request was sent that could have charged. */
   readonly hasSent: boolean;
   /** Whether a handler counts as failed, which no test here has. */
   readonly isHandlerBlamed: boolean;
+  /** How many steps of the store it made. */
+  readonly steps: number;
 }
 
 /** Runs a call, and lets time pass by leaps once the store hangs. */
@@ -108,7 +111,7 @@ async function run(
   { prepare, call, intercept }: Scenario,
   hangs: (step: number) => boolean = () => false,
   onHang?: (stop: AbortController) => void,
-): Promise<{ end: End; steps: number }> {
+): Promise<End> {
   const hanging = createHangingStore();
   const shop = openOrderShop({ store: hanging.store, ...(intercept ? { intercept } : {}) });
   const opened = { ...shop.start(), shop };
@@ -116,15 +119,14 @@ async function run(
   const before = postsOf(shop).length;
   hanging.hang(({ number }) => hangs(number));
   const stop = new AbortController();
-  let end: Pick<End, 'error' | 'value'> | undefined;
-  let endedAt = 0;
-  const settle = (settled: Pick<End, 'error' | 'value'>) => {
-    end = settled;
-    endedAt = Date.now();
-  };
+  let end: { value?: unknown; error?: unknown; at: number } | undefined;
   call(opened, stop.signal).then(
-    (value) => settle({ value, error: undefined }),
-    (error: unknown) => settle({ error, value: undefined }),
+    (value) => {
+      end = { value, at: Date.now() };
+    },
+    (error: unknown) => {
+      end = { error, at: Date.now() };
+    },
   );
   await turns(12);
   while (!end && hanging.hungAt() === undefined) await passStep(5);
@@ -136,26 +138,22 @@ async function run(
     vi.advanceTimersToNextTimer();
     await turns(12);
   }
-  const after = end && endedAt - hungAt;
-  const hasSent = !intercept && postsOf(shop).length > before;
-  const isHandlerBlamed = findFollowUpEvents(shop.events).some(({ result }) => result === 'handler_failed');
   return {
-    end: {
-      error: undefined,
-      value: undefined,
-      ...end,
-      after,
-      hasSent,
-      isHandlerBlamed,
-    },
+    ...end,
+    after: end && end.at - hungAt,
+    hasSent: !intercept && postsOf(shop).length > before,
+    isHandlerBlamed: findFollowUpEvents(shop.events).some(({ result }) => result === 'handler_failed'),
     steps,
   };
 }
 
-/** Returns what is wrong with an end. */
-function findFault({ error, value, after, hasSent }: End): string | undefined {
-  if (after === undefined) return 'has not ended';
-  if (after > 15 * SECOND) return `ended after ${after} ms`;
+const findLate = ({ after = Number.POSITIVE_INFINITY }: End) =>
+  after > 15 * SECOND ? `ended after ${after} ms` : undefined;
+
+/** Returns what is wrong with the end of a call whose store hangs from some step on. */
+function findFault(end: End): string | undefined {
+  const { error, value, hasSent } = end;
+  if (findLate(end)) return findLate(end);
   // What the service has made is returned, or said to be unknown.
   const { reference, payment } = Object(value);
   if (hasSent && error === undefined && (reference ?? payment?.reference) !== undefined) return undefined;
@@ -164,54 +162,47 @@ function findFault({ error, value, after, hasSent }: End): string | undefined {
   return error.retryable && error.outcome !== 'unknown' ? undefined : `is ${error.outcome}: ${error.message}`;
 }
 
-/** Runs a call once for each of its steps, and returns what `find` says of the ends. */
-async function findFaults(
-  scenario: Scenario,
-  find: (end: End) => string | undefined,
-  {
-    hangs,
-    onHang,
-  }: { hangs: (step: number, first: number) => boolean; onHang?: (stop: AbortController) => void },
-): Promise<string[]> {
+/** Returns what is wrong with the end of a call that was then aborted. */
+function findUnaborted(end: End): string | undefined {
+  // What was sent is still recorded.
+  if (end.hasSent) return (end.after ?? 0) <= SECOND ? 'ended at the abort' : findFault(end);
+  if (end.isHandlerBlamed) return 'called the abort the error of a handler';
+  if (end.error !== 'stop') return `ended with ${String(end.error)}`;
+  return end.after === undefined || end.after > SECOND ? `ended after ${end.after} ms` : undefined;
+}
+
+/** Runs a call once for each of its steps, and returns what is wrong with the ends. */
+async function findFaults(scenario: Scenario, runAt: (first: number) => Promise<string | undefined>) {
   const { steps } = await run(scenario);
-  const faults = [];
+  const faults: string[] = [];
   for (let first = 0; first < steps; first++) {
-    const { end } = await run(scenario, (step) => hangs(step, first), onHang);
-    const fault = find(end);
+    const fault = await runAt(first);
     if (fault !== undefined) faults.push(`step ${first} of ${steps}: ${fault}`);
   }
   return faults;
 }
 
-const fromThen = (step: number, first: number) => step >= first;
-const onlyThen = (step: number, first: number) => step === first;
-
 const all = Object.entries(scenarios);
 
-describe.each(all)('%s', (_name, scenario) => {
-  test('is a JournalError within 15 s, wherever the store begins to hang', async () => {
-    expect(await findFaults(scenario, findFault, { hangs: fromThen })).toEqual([]);
-  });
+test.each(all)(
+  '%s is a JournalError within 15 s, wherever the store begins to hang',
+  async (_name, scenario) => {
+    const runAt = async (first: number) => findFault(await run(scenario, (step) => step >= first));
+    expect(await findFaults(scenario, runAt)).toEqual([]);
+  },
+);
 
-  test('ends within 15 s, whichever step alone hangs', async () => {
-    const findLate = ({ after = Number.POSITIVE_INFINITY }: End) =>
-      after > 15 * SECOND ? `ended after ${after} ms` : undefined;
-    expect(await findFaults(scenario, findLate, { hangs: onlyThen })).toEqual([]);
-  });
+test.each(all)('%s ends within 15 s, whichever step alone hangs', async (_name, scenario) => {
+  const runAt = async (first: number) => findLate(await run(scenario, (step) => step === first));
+  expect(await findFaults(scenario, runAt)).toEqual([]);
 });
 
 test.each(all.filter(([, { hasSignal }]) => hasSignal !== false))(
   '%s ends within 1 s of an abort, unless a charge was sent',
   async (_name, scenario) => {
-    const findLate = (end: End) => {
-      // What was sent is still recorded.
-      if (end.hasSent) return (end.after ?? 0) <= SECOND ? 'ended at the abort' : findFault(end);
-      if (end.isHandlerBlamed) return 'called the abort the error of a handler';
-      if (end.error !== 'stop') return `ended with ${String(end.error)}`;
-      return end.after === undefined || end.after > SECOND ? `ended after ${end.after} ms` : undefined;
-    };
-    const onHang = (stop: AbortController) => stop.abort('stop');
-    expect(await findFaults(scenario, findLate, { hangs: fromThen, onHang })).toEqual([]);
+    const abort = (stop: AbortController) => stop.abort('stop');
+    const runAt = async (first: number) => findUnaborted(await run(scenario, (step) => step >= first, abort));
+    expect(await findFaults(scenario, runAt)).toEqual([]);
   },
 );
 
@@ -223,45 +214,33 @@ async function timed(promise: Promise<unknown>): Promise<{ end: unknown; after: 
   return { end, after: Date.now() - startedAt };
 }
 
+/** Opens a shop, with its store, and a payment of the order 17 that is under way. */
+async function openProcessing() {
+  const hanging = createHangingStore();
+  const shop = openOrderShop({ store: hanging.store });
+  const opened = { ...shop.start(), shop };
+  await charge17(opened);
+  return { ...opened, hanging };
+}
+
+const error = { name: 'JournalError', retryable: true };
+
+test.each([
+  ['what it last knew at its timeout', 5 * SECOND, SECOND, { order: '17', state: 'processing' }, 5 * SECOND],
+  ['a JournalError at its timeout, if it has read nothing', 5 * SECOND, 0, error, 5 * SECOND],
+  ['a JournalError before its timeout, if a read hangs meanwhile', undefined, SECOND, error, 16 * SECOND],
+])('wait returns %s, while the store hangs', async (_what, timeout, hangsAfter, expected, most) => {
+  const { wait, hanging } = await openProcessing();
+  if (hangsAfter === 0) hanging.hang(() => true);
+  const waiting = timed(wait('17', timeout === undefined ? {} : { timeout }));
+  await pass(hangsAfter);
+  hanging.hang(() => true);
+  const { end, after } = await waiting;
+  expect(end).toMatchObject(expected);
+  expect(after).toBeLessThanOrEqual(most + SECOND);
+});
+
 describe('wait', () => {
-  /** Opens a shop with a payment that is under way. */
-  async function openProcessing(): Promise<Opened & { readonly hanging: HangingStore }> {
-    const hanging = createHangingStore();
-    const shop = openOrderShop({ store: hanging.store });
-    const opened = { ...shop.start(), shop, hanging };
-    await charge17(opened);
-    return opened;
-  }
-
-  test('returns what it last knew at its timeout, while the store hangs', async () => {
-    const { wait, hanging } = await openProcessing();
-    const waiting = timed(wait('17', { timeout: 5 * SECOND }));
-    await pass(SECOND);
-    hanging.hang(() => true);
-    const { end, after } = await waiting;
-    expect(end).toMatchObject({ order: '17', state: 'processing' });
-    expect(after).toBeLessThanOrEqual(6 * SECOND);
-  });
-
-  test('is a JournalError at its timeout, if it has read nothing', async () => {
-    const { wait, hanging } = await openProcessing();
-    hanging.hang(() => true);
-    const { end, after } = await timed(wait('17', { timeout: 5 * SECOND }));
-    expect(end).toBeInstanceOf(JournalError);
-    expect(end).toHaveProperty('retryable', true);
-    expect(after).toBeLessThanOrEqual(5 * SECOND + 10);
-  });
-
-  test('is a JournalError before its timeout, if a read hangs meanwhile', async () => {
-    const { wait, hanging } = await openProcessing();
-    const waiting = timed(wait('17'));
-    await pass(SECOND);
-    hanging.hang(() => true);
-    const { end, after } = await waiting;
-    expect(end).toBeInstanceOf(JournalError);
-    expect(after).toBeLessThanOrEqual(16 * SECOND);
-  });
-
   test('reads once with a timeout of 0, although the store is slow', async () => {
     const { wait, hanging } = await openProcessing();
     hanging.hang(() => true);
