@@ -1,14 +1,12 @@
-import { createServer } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import type { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { dynamodbStore } from '../../../examples/journals/dynamodb.ts';
 import { journalTable } from '../../../examples/journals/dynamodb-table.ts';
 import { OutcomeUnknownError } from '../../../src/index.ts';
-import { createJournal, type ListedRecord } from '../../../src/journal/index.ts';
+import { createJournal, type ListedRecord, type RecordChange } from '../../../src/journal/index.ts';
 import { catchError } from '../../helpers/service.ts';
-import { startListening } from '../../helpers/start-listening.ts';
 import { change, changeWith, claimKeys, listAttention } from '../../helpers/store-writes.ts';
+import { startCuttingProxy } from '../../helpers/tcp-proxy.ts';
 import { startCountingService } from './counting-service.ts';
 import type { RunningDatabase } from './database.ts';
 import { createDynamoDB, database, untilUsable } from './kinds/dynamodb.ts';
@@ -41,13 +39,14 @@ describe('the store on DynamoDB', () => {
 
   test('writes once if the response is lost, and knows that it did', async () => {
     const table = await createTable();
-    const proxy = await startLosingProxy(running.place);
-    const store = dynamodbStore(connect(proxy.url), table);
-    proxy.loseNextResponse();
-    expect(await store.write('order-17', change)).toBe(true);
-    proxy.loseNextResponse();
-    expect(await store.write('order-17', { ...change, expected: 'v1', version: 'v2' })).toBe(true);
-    expect(proxy.lost()).toBe(2);
+    const writeLost = async (given: RecordChange) => {
+      const proxy = await startCuttingProxy(running.place, (data) => data.includes('PutItem'));
+      expect(await dynamodbStore(connect(proxy.url), table).write('order-17', given)).toBe(true);
+      expect(proxy.cuts()).toBe(1);
+    };
+    await writeLost(change);
+    await writeLost({ ...change, expected: 'v1', version: 'v2' });
+    const store = dynamodbStore(connect(), table);
     expect(await store.write('order-17', { ...change, expected: 'v1', version: 'v3' })).toBe(false);
     expect((await store.read('order-17')).record?.version).toBe('v2');
   });
@@ -129,32 +128,3 @@ describe('the store on DynamoDB', () => {
     expect(service.chargesFor('order-17')).toHaveLength(1);
   });
 });
-
-/** Passes requests on. It can lose a response: the write was made, and the client learns only that its connection broke. */
-async function startLosingProxy(target: string) {
-  let [isLosing, lost] = [false, 0];
-  const server = createServer(async (request, response) => {
-    const body = await buffer(request);
-    const headers = new Headers();
-    for (const name of ['authorization', 'content-type', 'x-amz-date', 'x-amz-target'])
-      headers.set(name, String(request.headers[name]));
-    const answer = await fetch(target, { method: 'POST', headers, body: new Uint8Array(body) });
-    const content = Buffer.from(await answer.arrayBuffer());
-    if (isLosing) {
-      isLosing = false;
-      lost++;
-      response.destroy();
-      return;
-    }
-    response.writeHead(answer.status, { 'content-type': 'application/x-amz-json-1.0' }).end(content);
-  });
-  const { port, stop } = await startListening(server);
-  onTestFinished(stop);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    loseNextResponse() {
-      isLosing = true;
-    },
-    lost: () => lost,
-  };
-}

@@ -6,7 +6,7 @@ import { mysqlJournal } from '../../../src/journal/mysql.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { startSilentProxy } from '../../helpers/silent-proxy.ts';
+import { startSilentProxy } from '../../helpers/tcp-proxy.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 import { database as mysql } from './kinds/mysql.ts';
 import { useMysql } from './use-mysql.ts';

@@ -3,8 +3,9 @@ import { type Client, type Config, createClient } from '@libsql/client';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { fromLibsql, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { catchError } from '../../helpers/service.ts';
+import { expectNumbers } from '../../helpers/sqlite-drivers.ts';
 import { openHandleStore } from '../../helpers/sqlite-stores.ts';
-import { claimKeys, firstWrite, listAttention } from '../../helpers/store-writes.ts';
+import { firstWrite } from '../../helpers/store-writes.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import { database } from './kinds/libsql.ts';
 import { lockFile } from './sqlite-file.ts';
@@ -95,16 +96,9 @@ test('writes again once a lock of another process has ended', async () => {
   expect(written).toEqual(numbers.map(() => true));
 });
 
-test.each(['number', 'bigint', 'string'] as const)('works with integers as %s', async (intMode) => {
-  const { write, read, list, count, countDue, claimDue } = openFile({ intMode });
-  const record = { key: 'order-1', version: 'v1', text: '{}' };
-  await write('order-1', firstWrite({ createdAt: 5, attentionAt: 6, dueAt: 7 }));
-  expect(await read('order-2')).toEqual({ record: null, now: expect.any(Number) });
-  expect(await list(listAttention)).toEqual([{ ...record, at: 6 }]);
-  expect(await count()).toEqual({ records: 1, attention: 1 });
-  expect(await countDue(claimKeys)).toEqual({ due: 1, nextIn: null });
-  expect(await claimDue(claimKeys)).toEqual({ records: [{ ...record, at: 7 }], now: expect.any(Number) });
-});
+test.each(['number', 'bigint', 'string'] as const)('works with integers as %s', (intMode) =>
+  expectNumbers(openFile({ intMode })),
+);
 
 test('works in memory, and rejects on a closed client', async () => {
   const { client, add, read } = openFile({ url: ':memory:' });

@@ -1,50 +1,34 @@
 import { type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { mongodbStore } from '../../../examples/journals/mongodb.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
 import { catchError } from '../../helpers/service.ts';
+import { testConformance } from '../../helpers/store-suite.ts';
 import { change, claimKeys, listAll, listAttention } from '../../helpers/store-writes.ts';
 import { type MongoStandIn, startMongoStandIn } from './mongodb-stand-in.ts';
 
-interface Connected {
-  readonly standIn: MongoStandIn;
-  readonly client: MongoClient;
-}
-
-/** Starts a stand-in for the tests of a group, so that no other test sends commands to it. */
-function useStandIn(): () => Connected {
-  let connected: Connected | undefined;
+describe('the store on MongoDB, with a stand-in for its server', () => {
+  let standIn: MongoStandIn;
+  let own: MongoClient;
   beforeAll(async () => {
-    const standIn = await startMongoStandIn();
-    connected = { standIn, client: await MongoClient.connect(standIn.url) };
+    standIn = await startMongoStandIn();
+    own = await MongoClient.connect(standIn.url);
   });
   afterAll(async () => {
-    await connected?.client.close();
-    await connected?.standIn.stop();
+    await own?.close();
+    await standIn?.stop();
   });
-  return () => {
-    if (!connected) throw new Error('The stand-in is not running.');
-    return connected;
-  };
-}
 
-describe('the store on MongoDB, with a stand-in for its server', () => {
-  const readConnected = useStandIn();
-  const cases = journalConformance((storage) => mongodbStore(readConnected().client.db(), storage));
-  test.each(cases)('$name', ({ run }) => run());
-});
+  testConformance((storage) => mongodbStore(own.db(), storage));
 
-describe('the commands of the store on MongoDB', () => {
-  const readConnected = useStandIn();
-  const createStore = () => mongodbStore(readConnected().client.db());
+  const createStore = () => mongodbStore(own.db());
   const connect = async (options: string) => {
-    const client = await MongoClient.connect(`${readConnected().standIn.url}?${options}`);
+    const client = await MongoClient.connect(`${standIn.url}?${options}`);
     onTestFinished(() => client.close());
     return client.db();
   };
   /** Runs work, and returns the commands that it sent. */
   const recordCommands = async (work: () => Promise<unknown>): Promise<Document[]> => {
-    const { commands } = readConnected().standIn;
+    const { commands } = standIn;
     const before = commands.length;
     await work();
     return commands.slice(before);
@@ -72,7 +56,7 @@ describe('the commands of the store on MongoDB', () => {
   test('are never part of a transaction that is open', async () => {
     const store = createStore();
     const commands = await recordCommands(() =>
-      readConnected().client.withSession((session) =>
+      own.withSession((session) =>
         session.withTransaction(async () => {
           await store.write('order-in-transaction', change);
           await store.read('order-in-transaction');
@@ -105,7 +89,7 @@ describe('the commands of the store on MongoDB', () => {
 
   test('write once if the reply is lost', async () => {
     const store = mongodbStore(await connect('retryWrites=true'), 'retried');
-    readConnected().standIn.loseReplyTo('update');
+    standIn.loseReplyTo('update');
     expect(await store.write('order 17', change)).toBe(true);
     expect(await store.write('order 17', { ...change, version: 'v2' })).toBe(false);
     expect((await store.read('order 17')).record?.version).toBe('v1');
@@ -113,7 +97,7 @@ describe('the commands of the store on MongoDB', () => {
 
   test('reject if the reply is lost and retryWrites is off', async () => {
     const store = mongodbStore(await connect('retryWrites=false'), 'not retried');
-    readConnected().standIn.loseReplyTo('update');
+    standIn.loseReplyTo('update');
     expect(await catchError(store.write('order 17', change))).toHaveProperty('name', 'MongoNetworkError');
     expect((await store.read('order 17')).record?.version).toBe('v1');
   });

@@ -3,7 +3,7 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresSchema } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
+import { testConformance } from '../../helpers/store-suite.ts';
 import type { RunningDatabase } from './database.ts';
 import { startServer } from './postgres-database.ts';
 
@@ -25,13 +25,10 @@ describe.each(modules)('PostgreSQL %s', (version, module) => {
   });
   afterAll(() => running?.stop());
 
-  describe.concurrent('conforms', () => {
-    const cases = journalConformance(async (table) => {
-      const pool = new Pool({ connectionString: running.place, max: 4 });
-      await pool.query(postgresSchema(table));
-      return { store: createPostgresStore(pool, table), close: () => pool.end() };
-    });
-    test.each(cases)('$name', ({ run }) => run());
+  testConformance(async (table) => {
+    const pool = new Pool({ connectionString: running.place, max: 4 });
+    await pool.query(postgresSchema(table));
+    return { store: createPostgresStore(pool, table), close: () => pool.end() };
   });
 
   test('is the version that the page names', async () => {

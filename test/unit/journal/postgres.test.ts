@@ -7,7 +7,6 @@ import {
   postgresSchema,
 } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
-import { startCuttingProxy } from '../../helpers/cutting-proxy.ts';
 import {
   createTable,
   IMPATIENT,
@@ -22,6 +21,7 @@ import {
 import { catchError } from '../../helpers/service.ts';
 import { asWhole, listSteps, type WholeStore } from '../../helpers/store-suite.ts';
 import { createChange, createWrite, nameKeys, readVersion, writeNew } from '../../helpers/store-writes.ts';
+import { startCuttingProxy } from '../../helpers/tcp-proxy.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 
 const server = useDatabase();

@@ -2,7 +2,6 @@ import { MongoClient } from 'mongodb';
 import { journalIndexes, mongodbStore } from '../../../../examples/journals/mongodb.ts';
 import { createJournal } from '../../../../src/journal/index.ts';
 import type { TestDatabase } from '../database.ts';
-import { OutageProxy } from '../outage-proxy.ts';
 
 const { MONGO_URL } = process.env;
 const COLLECTION = 'payments_journal';
@@ -17,17 +16,17 @@ export const database: TestDatabase = {
   /** Each use has a database of its own. A proxy is taken away and brought back, since the server is not ours. */
   async start() {
     const target = new URL(MONGO_URL ?? '');
-    const proxy = new OutageProxy(target, 27_017);
-    const place = new URL(target);
-    place.host = `127.0.0.1:${await proxy.listen(0)}`;
-    place.pathname = `/payments_${crypto.randomUUID().slice(0, 8)}`;
-    place.searchParams.set('directConnection', 'true');
+    target.pathname = `/payments_${crypto.randomUUID().slice(0, 8)}`;
+    target.searchParams.set('directConnection', 'true');
+    // Workers only connect.
+    const { startProxy } = await import('../../../helpers/tcp-proxy.ts');
+    const proxy = await startProxy(target, undefined, 27_017);
     return {
-      place: place.href,
+      place: proxy.url.href,
       takeAway: () => proxy.close(),
-      bringBack: async () => void (await proxy.listen(Number(place.port))),
+      bringBack: () => proxy.reopen(),
       async stop() {
-        await withClient(place.href, (client) => client.db().dropDatabase());
+        await withClient(proxy.url.href, (client) => client.db().dropDatabase());
         await proxy.close();
       },
     };

@@ -2,7 +2,6 @@ import { createConnection, createPool } from 'mysql2/promise';
 import { mysqlJournal } from '../../../../src/journal/mysql.ts';
 import type { RunningDatabase, TestDatabase } from '../database.ts';
 import { hasMariaDb, startMariaDb } from '../mariadb.ts';
-import { OutageProxy } from '../outage-proxy.ts';
 
 /** A server to use in place of Debian's MariaDB. The tests make a database of their own in it. */
 const { MYSQL_URL } = process.env;
@@ -44,15 +43,15 @@ async function createDatabase(url: string): Promise<RunningDatabase> {
     await connection.end();
   };
   await run(`CREATE DATABASE ${name}`);
-  const proxy = new OutageProxy(new URL(url), 3_306);
-  const proxyPort = await proxy.listen(0);
-  const place = new URL(url);
-  place.host = `127.0.0.1:${proxyPort}`;
-  place.pathname = `/${name}`;
+  const target = new URL(url);
+  target.pathname = `/${name}`;
+  // Workers only connect.
+  const { startProxy } = await import('../../../helpers/tcp-proxy.ts');
+  const proxy = await startProxy(target, undefined, 3_306);
   return {
-    place: place.href,
+    place: proxy.url.href,
     takeAway: () => proxy.close(),
-    bringBack: async () => void (await proxy.listen(proxyPort)),
+    bringBack: () => proxy.reopen(),
     async stop() {
       await proxy.close();
       await run(`DROP DATABASE ${name}`);
