@@ -5,6 +5,7 @@ import {
   journalConformance,
   type OpenStore,
 } from '../../../src/testing/index.ts';
+import { asWhole } from '../../helpers/store-suite.ts';
 
 /** A correct store, with what a broken one needs of it. */
 export interface WholeStore extends Required<Omit<JournalStore, 'writeAll'>> {
@@ -15,12 +16,11 @@ export interface WholeStore extends Required<Omit<JournalStore, 'writeAll'>> {
 }
 
 export function createWholeStore(): WholeStore {
-  const { read, write, list, count, claimDue, countDue, delete: remove } = memoryStore();
-  if (!list || !count || !claimDue || !countDue || !remove)
-    throw new Error('memoryStore has not all methods');
+  const { write, ...store } = asWhole(memoryStore());
   const written = new Map<string, RecordChange>();
   return {
-    ...{ read, list, count, claimDue, countDue, delete: remove, written },
+    ...store,
+    written,
     async write(key, change) {
       const isWritten = await write(key, change);
       if (isWritten) written.set(key, change);
