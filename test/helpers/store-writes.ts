@@ -50,13 +50,6 @@ export async function writeNew(store: JournalStore, key: string, fields?: Change
 export const readVersion = async (store: JournalStore, key: string) =>
   (await store.read(key)).record?.version ?? null;
 
-/** Returns an optional method of the store. */
-export function requireMethod<Name extends keyof JournalStore>(store: JournalStore, name: Name) {
-  const method = store[name];
-  if (!method) throw new Error(`The store has no ${name}.`);
-  return method;
-}
-
 export const nameKeys = (count: number) => Array.from({ length: count }, (_, index) => `order ${index}`);
 
 export const listAll = { by: 'createdAt', after: null, limit: 100 } as const;
