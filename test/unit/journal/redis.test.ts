@@ -47,6 +47,13 @@ describe.skipIf(!hasRedis)('a store in Redis', () => {
       expect(await store.write('order 0', change)).toBe(isWritten);
       expect(sent.splice(0)).toEqual(['EVALSHA', 'EVAL']);
     }
+    // A command whose reply was lost might have been executed.
+    const fail = (command: string) => {
+      sent.push(command);
+      return Promise.reject(new Error('Connection is closed.'));
+    };
+    await catchError(openRedisStore({ call: fail }, 'at once:').write('order 0', change));
+    expect(sent.splice(0)).toEqual(['EVALSHA']);
     // Writes do not wait for each other.
     const replied = Promise.withResolvers<void>();
     replies = replied.promise;
