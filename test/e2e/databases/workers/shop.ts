@@ -123,10 +123,6 @@ const actions: Record<string, (place: Place, input: unknown) => Promise<unknown>
     await Promise.all(Array.from({ length: 8 }, work));
     return { cases: cases.length, failed };
   },
-  async session({ env }) {
-    // @ts-expect-error A session is refused as early as its type is known.
-    fromD1(env.DB.withSession('first-primary'));
-  },
 };
 
 /** Runs an action with the body of the request, and returns its result, or the message of its error. */
