@@ -24,46 +24,45 @@ type HandlerCall = Extract<LoggedEvent, { name: string; what: string }>;
 
 /** What a run must have had, so that it shows anything. */
 const occurrences = [
-  ...['kills', 'made', 'replayed', 'conflict', 'unknown', 'paid', 'unpaid', 'processing', 'in_review'],
-  ...['onFinal', 'onPaid', 'onUnpaid', 'onAttention', 'threw', 'notified', 'resolved', 'repeated'],
+  ...['made', 'replayed', 'conflict', 'unknown', 'paid', 'processing', 'in_review', 'resolved', 'notified'],
+  ...['onFinal', 'onPaid', 'onUnpaid', 'onAttention', 'threw', 'repeated'],
 ];
 
 export const findMissing = (counts: Readonly<Record<string, number>>) =>
   occurrences.filter((name) => !counts[name]);
 
-/** Returns what is wrong, and how often what happened. `dump`: all that the database holds of the journal. */
-export function judge(
-  evidence: Evidence,
-  dump: string,
-): { violations: string[]; counts: Record<string, number> } {
+/** Returns how often what happened. */
+export function countEvents(evidence: Evidence): Record<string, number> {
   const { charges, events } = evidence;
-  const repeated = listRepeated(evidence);
   const counts: Record<string, number> = {
     charges: charges.length,
-    'charged twice': judgeKeys(evidence).filter((found) => found.includes(' times')).length,
-    repeated: repeated.length,
+    'charged twice': judgeKeys(evidence).length,
+    repeated: listRepeated(evidence).length,
   };
   for (const { event, ...logged } of events) {
     const name = 'result' in logged ? logged.result : event;
     counts[name] = (counts[name] ?? 0) + 1;
   }
+  return counts;
+}
+
+/** Returns what is wrong. `dump`: all that the database holds of the journal. */
+export function judge(evidence: Evidence, dump: string): string[] {
+  const { charges, events } = evidence;
   const secrets = [API_KEY.slice('sk_test_'.length), PHONE, PHONE.replaceAll(' ', ''), EMAIL];
   const orders = new Set(charges.flatMap(({ name }) => (isKey(name) ? [] : name)));
-  return {
-    counts,
-    violations: [
-      ...events.flatMap((logged) => (logged.event === 'failed' ? `a call failed: ${logged.message}` : [])),
-      ...judgeKeys(evidence),
-      ...judgeEntries(evidence),
-      ...judgeCalls(evidence),
-      ...judgeWrites(evidence),
-      ...judgeHandlers(evidence),
-      ...repeated.filter(({ hasCause }) => !hasCause).map(({ found }) => found),
-      ...[...orders].flatMap((order) => judgeOrder(evidence, order)),
-      ...listUnsettled(evidence),
-      ...secrets.filter((secret) => dump.includes(secret)).map((secret) => `${secret} is in a record`),
-    ],
-  };
+  return [
+    ...events.flatMap((logged) => (logged.event === 'failed' ? `a call failed: ${logged.message}` : [])),
+    ...judgeKeys(evidence),
+    ...judgeEntries(evidence),
+    ...judgeCalls(evidence),
+    ...judgeWrites(evidence),
+    ...judgeHandlers(evidence),
+    ...listRepeated(evidence).flatMap(({ found, hasCause }) => (hasCause ? [] : found)),
+    ...[...orders].flatMap((order) => judgeOrder(evidence, order)),
+    ...listUnsettled(evidence),
+    ...secrets.flatMap((secret) => (dump.includes(secret) ? `${secret} is in a record` : [])),
+  ];
 }
 
 const isKey = (name: string) => !name.startsWith('order-');

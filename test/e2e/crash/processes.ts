@@ -16,15 +16,15 @@ interface Running {
 /** Starts the processes of a shop, kills them by their plans, and counts. */
 export class Processes {
   readonly #settings: Omit<Settings, 'slot' | 'generation' | 'isSettling' | 'killPlan'>;
-  readonly #kills: number;
   readonly #running = new Map<number, Running>();
   readonly killsAt = new Map<string, number>();
   readonly killed = new Set<number>();
+  /** Whether the processes that are started now are killed. */
+  isKilling = true;
   #started = 0;
 
-  constructor(settings: Omit<Settings, 'slot' | 'generation' | 'isSettling' | 'killPlan'>, kills: number) {
+  constructor(settings: Omit<Settings, 'slot' | 'generation' | 'isSettling' | 'killPlan'>) {
     this.#settings = settings;
-    this.#kills = kills;
   }
 
   /** The generations of the processes that are running. */
@@ -36,8 +36,7 @@ export class Processes {
   async run(slot: number, isSettling: boolean): Promise<void> {
     const { seed, folder } = this.#settings;
     const generation = this.#started++;
-    const isEnough = this.killed.size >= this.#kills;
-    const killPlan: KillPlan = isEnough ? { kind: 'none' } : planKill(seed, generation);
+    const killPlan: KillPlan = this.isKilling ? planKill(seed, generation) : { kind: 'none' };
     const settings: Settings = { ...this.#settings, slot, generation, isSettling, killPlan };
     const { NODE_COMPILE_CACHE = join(folder, 'compiled') } = process.env;
     const child = fork(fileURLToPath(new URL('shop.ts', import.meta.url)), [JSON.stringify(settings)], {

@@ -147,7 +147,7 @@ async function callUntilSettled(customer: number): Promise<void> {
 type Random = (what: string) => number;
 
 async function callKey(name: string, call: string, at: Random): Promise<void> {
-  const isMistaken = at('mistake') < 0.04;
+  const isMistaken = at('mistake') < 0.08;
   const input = {
     amount: isMistaken ? 30 : 25.5,
     customer_email: EMAIL,
