@@ -104,7 +104,8 @@ export async function takeStep(due: DueRecord, context: StepContext): Promise<vo
     const checks = await checkAll(due, hold, context);
     context.onChecked();
     await context.joinGroup();
-    await recordChecked(name, checks, hold, context);
+    const isContested = await recordChecked(name, checks, hold, context);
+    if (isContested) await sleep(CONTESTED_PAUSE, context.stop);
     await callHandlers(name, checks, hold, context);
   } finally {
     hold.release();
@@ -135,14 +136,24 @@ async function checkAll({ name, record }: DueRecord, hold: Hold, context: StepCo
   throw denied.error;
 }
 
-/** Records what was found. If handlers are to be called, the record stays held. */
+/**
+ * How long another process that found the same has for its handlers, in milliseconds: a notification or a press makes a record due
+ * that is being checked.
+ */
+const CONTESTED_PAUSE = 2_000;
+
+/**
+ * Records what was found. If handlers are to be called, the record stays held. Resolves with whether another process has recorded
+ * meanwhile that they are.
+ */
 async function recordChecked(
   name: RecordName,
   checks: readonly Checked[],
   hold: Hold,
   context: StepContext,
-): Promise<void> {
+): Promise<boolean> {
   const { records, lease } = context;
+  let isContested = false;
   await hold.write(async (known) => {
     const { found, before } = await records.change(
       name,
@@ -155,8 +166,12 @@ async function recordChecked(
       { known, mustCommit: false },
     );
     reportFinals(name, before, found.record, context);
+    const wasOwed = (record: LedgerRecord | null) =>
+      record !== null && listOwed(record, records.now).length > 0;
+    isContested = before !== known.record && wasOwed(before) && !wasOwed(known.record);
     return found.record ? found : null;
   });
+  return isContested;
 }
 
 const getNaturalPause = (record: LedgerRecord | null, now: number) => {

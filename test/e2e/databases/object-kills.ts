@@ -5,13 +5,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
+import type { JournalEntry } from '../../../src/journal/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { API_KEY } from '../crash/api-key.ts';
-import type { LoggedCall } from '../crash/call-log.ts';
-import { checkKeys, findDoubleCharges, type StateCounts } from '../crash/check-run.ts';
-import { createInput, createOrder, type Order } from '../crash/orders.ts';
-import { seededRandom } from '../crash/seeded-random.ts';
-import { startCrashService } from '../crash/service.ts';
+import { judgeCalls, judgeEntries, judgeKeys } from '../crash/judge.ts';
+import type { LoggedEvent } from '../crash/log.ts';
+import { API_KEY, EMAIL, seededRandom } from '../crash/plan.ts';
+import { startService } from '../crash/service.ts';
 import { type ChargeResult, startWorkerShop } from './worker-shop.ts';
 
 /** How often an order is called, by the result of its last call. An unresolved key is called again too. */
@@ -24,11 +23,13 @@ const CONCURRENCY = 8;
 const LEASE = 1_000;
 const TIMEOUT = 500;
 
-export interface ObjectKillsReport extends StateCounts {
+export interface ObjectKillsReport {
   readonly keys: number;
+  readonly completed: number;
+  readonly unknown: number;
   readonly kills: number;
   readonly charges: number;
-  readonly doubleCharges: readonly unknown[];
+  readonly doubleCharges: readonly string[];
   /** What contradicts the ledger. */
   readonly violations: readonly string[];
 }
@@ -47,31 +48,31 @@ export async function killObject({
   let keys = 0;
   let isRunning = true;
   let onEvent: (point: string) => void = () => {};
-  const service = await startCrashService(seed, (point) => onEvent(point));
+  const service = await startService({ seed, onRequest: (point) => onEvent(point) });
   const shop = await startWorkerShop({ baseUrl: service.baseUrl, apiKey: API_KEY });
-  const calls: LoggedCall[] = [];
+  const calls: LoggedEvent[] = [];
 
   /** Calls an order until its last result. A call whose process was killed has none. */
-  const chargeOrder = async (order: Order) => {
-    const counts: Partial<Record<LoggedCall['result'], number>> = {};
+  const chargeOrder = async (name: string) => {
+    const counts: Partial<Record<ChargeResult['result'], number>> = {};
     for (let number = 1; ; number++) {
-      const call = `${order.index}-${number}`;
-      const charged = await callShop(order, call);
+      const call = `${name}-${number}`;
+      const charged = await callShop(name, call);
       if (!charged) continue;
-      const { result, reference, amount } = charged;
+      const { result, reference } = charged;
       const count = (counts[result] ?? 0) + 1;
       counts[result] = count;
-      const isLast = count >= MAX_CALLS[result];
-      calls.push({ index: order.index, slot: 0, call, result, reference, amount, hasWaited: false, isLast });
-      if (isLast) return;
+      const logged = result === 'completed' ? 'replayed' : result;
+      calls.push({ event: 'called', at: Date.now(), generation, name, call, result: logged, reference });
+      if (count >= MAX_CALLS[result]) return;
     }
   };
-  const callShop = async ({ index, key }: Order, call: string): Promise<ChargeResult | undefined> => {
-    const { amount, customer_email } = createInput({ index, key }, false);
-    const given = { amount, customer_email, call, generation, order: key, lease: LEASE, timeout: TIMEOUT };
+  const callShop = async (order: string, call: string): Promise<ChargeResult | undefined> => {
+    const input = { amount: '25.50', customer_email: EMAIL, lease: LEASE, timeout: TIMEOUT };
     const during = generation;
     try {
-      return await shop.charge('object', { ...given, key: hasJournal ? key : null });
+      const key = hasJournal ? order : null;
+      return await shop.charge('object', { ...input, call, generation, order, key });
     } catch (error) {
       if (generation === during && isRunning) throw error;
       while (!isRunning) await sleep(10);
@@ -79,13 +80,13 @@ export async function killObject({
     }
   };
   const work = async () => {
-    while (generation <= kills) await chargeOrder(createOrder(keys++));
+    while (generation <= kills) await chargeOrder(`key-${keys++}`);
   };
 
   const kill = async () => {
     const at = seededRandom(seed, 'kill', generation);
     // A third of the kills each: when the service has a charge, when its response leaves, and at any time.
-    const point = [undefined, 'accepted', 'response sent'][Math.floor(at * 3)];
+    const point = [undefined, 'request received', 'response sent'][Math.floor(at * 3)];
     const due = Promise.withResolvers<void>();
     let left = 1 + Math.floor(seededRandom(seed, 'which', generation) * 24);
     if (point === undefined) setTimeout(due.resolve, seededRandom(seed, 'when', generation) * 500);
@@ -113,11 +114,24 @@ export async function killObject({
     const handle = {
       batch: async (statements: unknown) => rows.parse(await shop.run('object', 'batch', statements)),
     };
-    const found = hasJournal
-      ? await checkKeys(sqliteJournal(handle, { lease: LEASE }), { keys, service, calls })
-      : { completed: 0, rejected: 0, unknown: 0, notCharged: 0, violations: [] };
-    const doubleCharges = findDoubleCharges({ keys, service });
-    return { keys, kills, charges: service.charges.length, doubleCharges, ...found };
+    const entries: JournalEntry[] = [];
+    if (hasJournal)
+      for await (const entry of sqliteJournal(handle, { lease: LEASE }).list()) entries.push(entry);
+    const { charges } = service;
+    const count = (state: JournalEntry['state']) => entries.filter((entry) => entry.state === state).length;
+    return {
+      keys,
+      kills,
+      charges: charges.length,
+      completed: count('completed'),
+      unknown: count('unknown'),
+      doubleCharges: judgeKeys({ charges }),
+      violations: [
+        ...judgeEntries({ charges, entries }),
+        ...judgeCalls({ charges, entries, events: calls }),
+        ...(count('begun') > 0 ? ['an attempt is still in progress'] : []),
+      ],
+    };
   } finally {
     await shop.stop();
     await service.stop();

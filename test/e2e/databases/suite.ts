@@ -15,12 +15,8 @@ import { journalConformance } from '../../../src/testing/index.ts';
 import { PATIENCE } from '../../helpers/patience.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { catchError } from '../../helpers/service.ts';
-import { expectChargesKept, expectFollowUpsKept } from '../crash/expect-kept.ts';
-import { runFollowUpProof } from '../crash/follow-ups/harness.ts';
-import { shortRun } from '../crash/follow-ups/sizes.ts';
 import { runCrashProof } from '../crash/harness.ts';
-import { ownKinds } from '../crash/journal-kinds.ts';
-import { runOrderProof } from '../crash/orders/harness.ts';
+import { findMissing } from '../crash/judge.ts';
 import { type CallResult, callResultSchema, chargeAtOnce } from './charge-at-once.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 import type { RunningDatabase, TestDatabase } from './database.ts';
@@ -28,7 +24,7 @@ import { API_KEY, chargeOrder, createClient, EMAIL, PHONE } from './shop.ts';
 
 /** What {@link describeDatabase} takes besides the database. */
 interface SuiteOptions {
-  /** The kind that sends the same statements. Sweepers are killed there, for both. */
+  /** The kind that sends the same statements. More processes are killed there, for both. */
   statementsOf?: string;
 }
 
@@ -46,8 +42,7 @@ export function describeDatabase(kind: string, database: TestDatabase, options: 
     const describeCases = database.conformsInTurn === undefined ? describe.concurrent : describe;
     describeCases('conforms', () => describeConformance(database));
     describe('protects charges', () => describeCharges(kind, database));
-    if (database.oneProcess === undefined)
-      describe('survives SIGKILL', () => describeCrashes(kind, database, options));
+    if (database.oneProcess === undefined) describe('survives SIGKILL', () => describeCrashes(kind, options));
     else console.log(`${kind} is not tried in processes that are killed: ${database.oneProcess}`);
   });
 }
@@ -265,47 +260,14 @@ async function runProcesses(settings: readonly object[]): Promise<CallResult[]> 
   return results.flat();
 }
 
-/** The short forms of `npm run crashproof`. */
-const chargeSize = { keys: 80, workers: 3, kills: 8, seed: 1 };
-/** The other databases are tried meanwhile: a request needs longer to be sent. */
-const followUpSize = { ...shortRun, keys: 80, kills: 8, seed: 1, timeout: 2_500 };
-const orderSize = { orders: 12, workers: 2, kills: 8, seed: 1 };
-
-function describeCrashes(kind: string, database: TestDatabase, { statementsOf }: SuiteOptions): void {
-  const runOnNewDatabase = async <Result>(run: (url: string, signal: AbortSignal) => Promise<Result>) => {
+/** The short form of `npm run crashproof`. */
+function describeCrashes(kind: string, { statementsOf }: SuiteOptions): void {
+  test('keeps its promises while processes are killed', async () => {
     const controller = new AbortController();
     onTestFinished(() => controller.abort());
-    const { place, stop } = await database.start();
-    try {
-      return await run(place, controller.signal);
-    } finally {
-      await stop();
-    }
-  };
-
-  test('never charges a key twice while workers are killed', async () => {
-    const result = await runOnNewDatabase((url, signal) =>
-      runCrashProof({ ...chargeSize, kind, url, signal }),
-    );
-    expectChargesKept(result, chargeSize.kills);
-  });
-
-  if (statementsOf === undefined)
-    test('forgets no payment while sweepers are killed', async () => {
-      const result = await runOnNewDatabase((url, signal) =>
-        runFollowUpProof({ ...followUpSize, kind, url, signal }),
-      );
-      expectFollowUpsKept(result, followUpSize.kills);
-    });
-
-  // Orders know nothing of the database. Those of the root stand for all.
-  if (!ownKinds.includes(kind)) return;
-  test('pays each order at most once while processes of the shop are killed', async () => {
-    const { kills, paid, violations } = await runOnNewDatabase((url, signal) =>
-      runOrderProof({ ...orderSize, kind, url, signal }),
-    );
+    const kills = statementsOf === undefined ? 12 : 6;
+    const { violations, counts } = await runCrashProof({ kind, kills, seed: 1, signal: controller.signal });
     expect(violations).toEqual([]);
-    expect(kills).toBeGreaterThanOrEqual(orderSize.kills);
-    expect(paid).toBeGreaterThan(0);
+    expect(findMissing(counts)).toEqual([]);
   });
 }

@@ -5,9 +5,9 @@ import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 import * as main from '../../../src/index.ts';
 import { API_KEY, type Respond, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { fileNames, type ModuleSystem, moduleSystems } from './loading.ts';
 import { program, project } from './project.ts';
 import { run } from './run.ts';
+import { type ModuleSystem, moduleSystems } from './runtimes.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -87,7 +87,7 @@ function readSource(): Promise<Visit> {
 
 test.each(cells)('behaves as the source in a bundle of $bundler, as $system', async ({ bundler, system }) => {
   const source = await readSource();
-  const name = fileNames[system];
+  const name = system === 'module' ? 'program.mjs' : 'program.cjs';
   const folder = await project({ [name]: await bundledProgram(system) }, 'bare');
   const bundle = join(folder, `dist/bundle${extname(name)}`);
   await run(process.execPath, [here('bundle.js'), bundler, join(folder, name), bundle], folder);

@@ -6,7 +6,7 @@ import { describe, expect, inject, test } from 'vitest';
 import manifest from '../../../package.json' with { type: 'json' };
 import { isPacked } from '../docs/packed.ts';
 import { entries } from './entries.ts';
-import { project } from './project.ts';
+import { project, tool } from './project.ts';
 import { run } from './run.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -136,6 +136,30 @@ test.each([
   const command = join(inject('bare'), 'node_modules/.bin', name);
   expect((await stat(command)).mode & 0o111).toBe(0o111);
   expect(await run(command, ['--help'], inject('bare'))).toContain(option);
+});
+
+// The limits here and in .size-limit.json are at most a tenth above the measured sizes, to detect a jump.
+test('adds no more to a bundle than its limits, minified and compressed', async () => {
+  const printed = await run(
+    process.execPath,
+    [tool('size-limit/bin.js'), '--json'],
+    fileURLToPath(new URL('.', import.meta.url)),
+  );
+  const sizes: { name: string; passed: boolean; size: number }[] = JSON.parse(printed);
+  console.log(sizes.map(({ name, size }) => `${name}: ${size} bytes`).join('\n'));
+  expect(sizes).toHaveLength(6);
+  for (const size of sizes) expect(size).toMatchObject({ passed: true });
+});
+
+test('unpacks to less than 1,900 kB of code, and 2,620 kB in all', async () => {
+  const files = await listFiles(installed);
+  const sizes = await Promise.all(files.map(async (file) => (await stat(join(installed, file))).size));
+  const sum = (isCounted: (file: string) => boolean) =>
+    sizes.reduce((total, size, index) => total + (isCounted(files[index] ?? '') ? size : 0), 0);
+  const code = sum((file) => file.startsWith('dist/'));
+  console.log(`${code} bytes of code, ${sum(() => true)} in all ${files.length} files`);
+  expect(code).toBeLessThan(1_900_000);
+  expect(sum(() => true)).toBeLessThan(2_620_000);
 });
 
 test('ships the licence of everything that is bundled', async () => {

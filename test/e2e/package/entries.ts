@@ -13,7 +13,7 @@ import * as phone from '../../../src/phone.ts';
 import * as sandbox from '../../../src/sandbox/index.ts';
 import * as schedule from '../../../src/schedule.ts';
 import * as testing from '../../../src/testing/index.ts';
-import type { ModuleSystem } from './loading.ts';
+import type { ModuleSystem } from './runtimes.ts';
 
 /** Every entry point of the package, with its source module. */
 export const entries: Record<string, object> = {

@@ -1,6 +1,6 @@
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { entries } from './entries.ts';
-import { program, project, tool } from './project.ts';
+import { payingSandbox, program, project, tool } from './project.ts';
 import { run } from './run.ts';
 
 interface Settings {
@@ -85,6 +85,19 @@ test.each([
   },
 );
 
+// Of a class with decorators, TypeScript writes the metadata that a container reads.
+test.each(['5.9', '6.0', '7.0'])(
+  'injects the client into a decorated class, by TypeScript %s',
+  async (version) => {
+    const decorated = { noEmit: false, experimentalDecorators: true, emitDecoratorMetadata: true };
+    const options = { module: 'NodeNext', skipLibCheck: true, ...decorated };
+    const folder = await compile(version, 'commonjs', options, await program('nest.ts'));
+    const sandbox = await payingSandbox();
+    const printed = await run(process.execPath, ['typed.js', sandbox.baseUrl, sandbox.liveKey], folder);
+    expect(JSON.parse(printed)).toEqual([true, 'success', 'missing']);
+  },
+);
+
 async function compile(
   version: string,
   type: string,
@@ -92,7 +105,7 @@ async function compile(
   text: string,
   files: readonly string[] = ['typed.ts'],
   inside: 'bare' | 'shop' = 'shop',
-): Promise<void> {
+): Promise<string> {
   const compilerOptions = { ...strict, ...options };
   const folder = await project(
     {
@@ -103,4 +116,5 @@ async function compile(
     inside,
   );
   await run(process.execPath, [tool(`typescript-${version}/bin/tsc`), '-p', '.'], folder);
+  return folder;
 }

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { fileNames, loading, type ModuleSystem, moduleSystems } from './loading.ts';
-import { project, tool } from './project.ts';
-import { run } from './run.ts';
-
-const versions = ['22.0', '22', '24', '26'];
-const cells = versions.flatMap((version) => moduleSystems.map((system) => ({ version, system })));
+import { named, runProgram, withSystems } from './runtimes.ts';
 
 const PAGE = `<html>${'Please come back later. '.repeat(500)}</html>`;
 
@@ -25,7 +20,7 @@ const charge = `{ amount: 25, customer_email: 'ama@example.com', phone: '0244123
 /** Calls that fail with an uncaught error: how the printout starts, its code, and a frame of the call. */
 const failures: Record<string, { call: string; printed: RegExp; code: string; frame: RegExp }> = {
   'a misspelt option': {
-    call: `new PaymentsClient({ apikey: 'sk_test_1' })`,
+    call: `new main.PaymentsClient({ apikey: 'sk_test_1' })`,
     printed: /^ConfigurationError: /m,
     code: 'configuration_error',
     frame: /at new PaymentsClient /,
@@ -50,31 +45,18 @@ const failures: Record<string, { call: string; printed: RegExp; code: string; fr
   },
 };
 
-/** Returns what Node prints of an uncaught error. */
-async function printUncaught(version: string, system: ModuleSystem, call: string, baseUrl: string) {
-  const text = `${loading(system, { main: 'payment-collection-client' })}
-    const { PaymentsClient } = main;
-    const [baseUrl] = process.argv.slice(2);
-    const options = { apiKey: 'sk_test_1', baseUrl, maxRetries: 0 };
-    const client = new PaymentsClient(options);
-    ${call};
-  `;
-  const folder = await project({ [fileNames[system]]: text }, 'bare');
-  const args = [fileNames[system], baseUrl];
-  const failed = run(tool(`node-${version}/bin/node`), args, folder).then(
-    () => '',
-    ({ cause }: Error) => String(Object(cause).stderr),
-  );
-  return failed;
-}
-
 /** The line of code above the caret. */
 const sourceLine = (printout: string) => /^(.*)\n\s*\^+$/m.exec(printout)?.[1] ?? '';
 
-describe.each(cells)('on Node $version, as $system, an uncaught error', ({ version, system }) => {
+describe.each(withSystems(named(/Node/)))('on $name, as $system, an uncaught error', (cell) => {
   test.each(Object.entries(failures))('shows its code, cause and frames: %s', async (_, failure) => {
     const { baseUrl } = await startOddService();
-    const printout = await printUncaught(version, system, failure.call, baseUrl);
+    const text = `const client = new main.PaymentsClient({ apiKey: 'sk_test_1', baseUrl: '${baseUrl}', maxRetries: 0 });
+      ${failure.call};`;
+    const printout = await runProgram(cell, { loads: ['main'], text }).then(
+      () => '',
+      ({ cause }: Error) => String(Object(cause).stderr),
+    );
     expect(printout).toMatch(failure.printed);
     // The first property of the error, in front of those of its causes.
     expect(

@@ -36,6 +36,32 @@ describe('several sweeps', () => {
   });
 });
 
+test('calls a handler once if a notification comes while another process checks', async () => {
+  let isSlow = true;
+  const shop = await openPaidShop(1, {
+    async intercept({ method }) {
+      if (method === 'GET' && isSlow) await new Promise((resolve) => setTimeout(resolve, 2 * SECOND));
+      return undefined;
+    },
+  });
+  const calls: string[] = [];
+  const start = (name: string) =>
+    shop.start({
+      async onFinal() {
+        calls.push(name);
+        await new Promise((resolve) => setTimeout(resolve, 2 * SECOND));
+      },
+    });
+  const sweeping = start('slow').sweep();
+  await pass(SECOND, 100);
+  isSlow = false;
+  const notified = start('notified');
+  await finish(notified.notify(shop.gets[0]?.reference));
+  await Promise.all([finish(notified.sweep()), finish(sweeping)]);
+  expect(shop.gets).toHaveLength(2);
+  expect(calls).toEqual(['notified']);
+});
+
 describe('a process that is killed during a check', () => {
   test('leaves its payments to others after the lease, with one more GET each', async () => {
     const shop = await openPaidShop(10, {

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient, type Transport } from '../../../../src/index.ts';
 import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
 import { undiciTransport } from '../../../../src/node/index.ts';
-import { API_KEY } from '../api-key.ts';
+import { API_KEY } from '../plan.ts';
 import { type Plan, planSchema } from './shop.ts';
 
 const [, , baseUrl = '', transportName, database = '', notes = ''] = process.argv;

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
 import { note } from '../../../helpers/resolution-note.ts';
 import { createTempFolder } from '../../../helpers/temp-folder.ts';
-import { seededRandom } from '../seeded-random.ts';
+import { seededRandom } from '../plan.ts';
 import { startTlsService, type Visit } from './service.ts';
 import { startShop, type TransportName } from './shop.ts';
 

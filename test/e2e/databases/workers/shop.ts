@@ -62,7 +62,7 @@ async function charge({ env, openJournal }: Place, input: unknown) {
   const headers = { 'x-call': call, 'x-generation': String(generation) };
   const options = { apiKey, baseUrl, timeout, headers, polling, maxRetries: 1 };
   const payment = { ...given, phone: '024 412 3456', network: 'mtn' } as const;
-  const extra = { extraBody: { order } };
+  const extra = { extraBody: { name: order } };
   try {
     const { reference, amount, replayed } = await (key === null
       ? new PaymentsClient(options).chargeMobileMoney(payment, extra)

@@ -1,7 +1,59 @@
+import { createContext, runInContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { payingSandbox, program } from './project.ts';
-import { serveInWorkerd } from './workerd.ts';
+import { expectShopRun, loading, readShop } from './runtimes.ts';
+import { bundle, edgeProgram, runInWorkerd, serveInWorkerd } from './workerd.ts';
 
+test('charges, polls and handles errors in workerd', async () => {
+  const { loads, text } = await readShop((call) => edgeProgram(`${call}, baseUrl, apiKey)`));
+  const bundled = loading('module', loads) + text;
+  await expectShopRun((baseUrl, apiKey) => runInWorkerd(bundled, { baseUrl, apiKey }));
+});
+
+test('charges, polls and handles errors with web globals only', async () => {
+  const { loads, text } = await readShop((call) => `globalThis.visit = (...to) => ${call}, ...to);`);
+  const context = createContext({ ...web });
+  runInContext(await bundle(loading('module', loads) + text, 'iife'), context);
+  await expectShopRun(async (baseUrl, apiKey) =>
+    JSON.stringify(await runInContext(`visit('${baseUrl}', '${apiKey}')`, context)),
+  );
+});
+
+const web = {
+  AbortController,
+  AbortSignal,
+  DOMException,
+  Event,
+  EventTarget,
+  Headers,
+  ReadableStream,
+  Request,
+  Response,
+  TextDecoder,
+  TextEncoder,
+  TransformStream,
+  URL,
+  URLSearchParams,
+  Blob,
+  FormData,
+  clearInterval,
+  clearTimeout,
+  console,
+  crypto,
+  fetch,
+  performance,
+  queueMicrotask,
+  setInterval,
+  setTimeout,
+  structuredClone,
+};
+
+test('reads a phone number in workerd', async () => {
+  const text = `import { parseGhanaPhone } from 'payment-collection-client/phone';
+    ${edgeProgram("['+233 (0)24 412 3456', '030 212 3456'].map(parseGhanaPhone)", '')}`;
+  const mtn = { phone: '0244123456', network: 'mtn' };
+  expect(JSON.parse(await runInWorkerd(text, {}, '', 'shop'))).toEqual([mtn, null]);
+});
 /** Starts a Worker whose one client is made at module scope. `call` runs one of its actions as a request of its own. */
 async function startWorker() {
   const sandbox = await payingSandbox();
