@@ -27,6 +27,7 @@ test('rings at the time of the test, once, and in the next turn what is due', ()
 test('rings in the order of time when it is advanced, and then waits for the rest', () => {
   const { clock, rung, ring } = startClock();
   clock.schedule(5_000, ring('third'));
+  clock.schedule(5_000, ring('fourth'));
   const cancels: (() => void)[] = [];
   clock.schedule(2_000, () => {
     ring('first')();
@@ -36,7 +37,7 @@ test('rings in the order of time when it is advanced, and then waits for the res
   cancels.push(clock.schedule(4_000, ring('cancelled')));
   clock.schedule(20_000, ring('later'));
   clock.advance(10_000);
-  const now = ['first at 2000', 'second at 3000', 'third at 5000'];
+  const now = ['first at 2000', 'second at 3000', 'third at 5000', 'fourth at 5000'];
   expect([clock.now(), rung]).toEqual([11_000, now]);
   vi.advanceTimersByTime(8_999);
   expect(rung).toEqual(now);
