@@ -150,6 +150,12 @@ test.each([{ kind: 'responseLost' }, { kind: 'hang', accepted: true }] as const)
     const markup = await page('/');
     expect(markup).toContain('<span>response lost</span>');
     expect(markup).not.toContain('does not know');
+
+    // The shop knows a charge whose verify alone was lost.
+    sandbox.fault('verify', { kind: 'responseLost' });
+    const other = await payments.chargeMobileMoney(charge);
+    await payments.verify(other.reference).catch(() => {});
+    expect((await page(`/?search=${other.reference}`)).match(/response lost/g)).toEqual(['response lost']);
   },
 );
 
