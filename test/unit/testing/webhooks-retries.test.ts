@@ -204,6 +204,13 @@ describe('flush', () => {
     await mock.webhooks.flush();
     await mock.webhooks.flush();
     expect([received.length, listStates()]).toEqual([5, ['failed']]);
+    // Also of what was created in the same turn.
+    const reference = await createPayment();
+    mock.webhooks.fault({ kind: 'late' });
+    mock.approve(reference);
+    void mock.webhooks.flush();
+    for (let turn = 0; turn < 1_000 && received.length < 10; turn++) await settle();
+    expect(received).toHaveLength(10);
   });
 
   test('waits for a request in flight', async () => {
