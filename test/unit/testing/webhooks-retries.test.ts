@@ -76,6 +76,19 @@ describe('the webhooks of one transaction', () => {
     expect(list()).toEqual([`pending ${reference}`, `success ${reference}`, `pending ${reference}`]);
   });
 
+  test('are sent one after the other, also those that come meanwhile', async () => {
+    const { mock, list, createPayment } = startReceiver(() => sleep(1_000));
+    const reference = await createPayment();
+    mock.abandon(reference);
+    mock.decline(reference);
+    await vi.advanceTimersByTimeAsync(1_500);
+    mock.approve(reference);
+    await vi.advanceTimersByTimeAsync(499);
+    expect(list()).toEqual([`abandoned ${reference}`, `failed ${reference}`]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(list().at(-1)).toBe(`success ${reference}`);
+  });
+
   test('wait for one in flight, also if one between them was given up', async () => {
     const { mock, listStates, createPayment } = startReceiver(() => sleep(1_000));
     const reference = await createPayment();
