@@ -60,10 +60,14 @@ describe('of transactions', () => {
 describe('of requests', () => {
   test('a sandbox keeps the latest 1000 or more, at most 2000', async () => {
     const { sandbox } = await startTestSandbox();
-    for (const count of [2_000, 1]) {
-      const responses = await getRepeatedly(sandbox, '/transactions/verify/TXN-unknown', count);
+    for (const [count, kept] of [
+      [2_000, 2_000],
+      [1, 1_000],
+    ] as const) {
+      const path = `/transactions/verify/TXN-${count}`;
+      const responses = await getRepeatedly(sandbox, path, count);
       expect(responses.match(/HTTP\/1\.1 404 /g)).toHaveLength(count);
-      expect(sandbox.requests).toHaveLength(count === 1 ? 1_000 : 2_000);
+      expect([sandbox.requests.length, sandbox.requests.at(-1)?.path]).toEqual([kept, path]);
     }
   });
 
