@@ -34,16 +34,15 @@ describe('of transactions', () => {
     const [first, second = '', third = ''] = references;
     sandbox.abandon(third);
     sandbox.approve(second);
-    const { reference: fourth } = await payments.initialize(payment);
-    const fifth = await payments.initialize(payment);
-    // Then the oldest ones that are open.
-    const last = await payments.initialize(payment);
-    expect([first, ...sandbox.transactions.map(({ reference }) => reference)]).toEqual([
-      first,
-      fourth,
-      fifth.reference,
-      last.reference,
-    ]);
+    const create = async () => (await payments.initialize(payment)).reference;
+    const list = () => sandbox.transactions.map(({ reference }) => reference);
+    const fourth = await create();
+    expect(list()).toEqual([first, third, fourth]);
+    const fifth = await create();
+    expect(list()).toEqual([first, fourth, fifth]);
+    // Then the oldest one that is open.
+    const sixth = await create();
+    expect(list()).toEqual([fourth, fifth, sixth]);
   });
 
   test('at most `keep` are kept, and not many fewer', () => {
