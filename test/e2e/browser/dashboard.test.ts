@@ -1,7 +1,7 @@
-import { createServer } from 'node:http';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { charge, payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
+import { startShop } from '../../unit/sandbox/start-shop.ts';
 import { checkView } from './check-view.ts';
 import { isChromiumMissing } from './chromium.ts';
 import { useBrowser } from './use-browser.ts';
@@ -80,19 +80,24 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     const { sandbox, payments } = await startWith(5);
     const { page, problems } = await open(`${sandbox.url}/`, phone);
     sandbox.reset();
-    for (const [tab, panel] of [
-      ['Faults', '#faults'],
-      ['Time', '#time'],
-      ['Keys', '#access'],
-    ] as const) {
-      expect(await page.locator(panel).isVisible()).toBe(false);
-      await page.getByRole('link', { name: tab, exact: true }).tap();
-      await expectOnScreen(page, panel);
-      await checkView(page, 390);
-    }
+    const tapEach = async (panels: Record<string, string>) => {
+      for (const [tab, panel] of Object.entries(panels)) {
+        await page.getByRole('link', { name: tab, exact: true }).tap();
+        await expectOnScreen(page, panel);
+        await checkView(page, 390);
+      }
+    };
+    expect(await page.locator('#faults').isVisible()).toBe(false);
+    await tapEach({ Faults: '#faults', Time: '#time', Keys: '#access' });
+    expect(await page.locator('#faults').isVisible()).toBe(false);
     await page.getByRole('link', { name: 'Faults', exact: true }).tap();
     await page.getByLabel('Operation').selectOption('chargeMobileMoney');
-    await page.getByRole('combobox', { name: /^Fault/ }).selectOption('responseLost');
+    // Each fault shows its own fields.
+    const fault = page.getByRole('combobox', { name: /^Fault/ });
+    await fault.selectOption('wrongAmount');
+    expect(await page.getByLabel('Status code', { exact: true }).isVisible()).toBe(false);
+    expect(await page.getByLabel('Amount', { exact: true }).isVisible()).toBe(true);
+    await fault.selectOption('responseLost');
     await page.getByRole('button', { name: 'Inject' }).tap();
     await page.getByText('1 remaining: response lost').waitFor();
     await payments.chargeMobileMoney(charge).catch(() => {});
@@ -100,16 +105,7 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     await page.getByText('response lost: the shop does not know this charge').waitFor();
 
     await page.getByRole('link', { name: 'Webhooks', exact: true }).tap();
-    for (const [tab, panel] of [
-      ['Receiver', '#receiver'],
-      ['Faults', '#faults'],
-      ['Forge', '#forge'],
-      ['Time', '#time'],
-    ] as const) {
-      await page.getByRole('link', { name: tab, exact: true }).tap();
-      await expectOnScreen(page, panel);
-      await checkView(page, 390);
-    }
+    await tapEach({ Receiver: '#receiver', Faults: '#faults', Forge: '#forge', Time: '#time' });
     expect(problems).toEqual([]);
   });
 
@@ -158,20 +154,6 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     expect(await open13.locator('details').getAttribute('open')).toBe('');
     expect(await row.locator('.requests > li').first().locator('details').getAttribute('open')).toBe(null);
     expect(problems).toEqual([]);
-  });
-
-  test('turns the chevron of an open row', async () => {
-    const { sandbox } = await startWith(5);
-    const { page } = await open(`${sandbox.url}/`);
-    const summary = page.locator('.rows summary').first();
-    const turn = () => summary.evaluate((element) => getComputedStyle(element, '::before').rotate);
-    const closed = await turn();
-    await summary.click();
-    await page.waitForFunction((before) => {
-      const element = document.querySelector('.rows summary');
-      return element && getComputedStyle(element, '::before').rotate !== before;
-    }, closed);
-    expect(await summary.evaluate((element) => getComputedStyle(element).cursor)).toBe('pointer');
   });
 
   test('puts an updated transaction where it belongs, and respects the search', async () => {
@@ -236,22 +218,13 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
   });
 
   test('sends a webhook again from an open row, without a reload', async () => {
-    const received: string[] = [];
-    const shop = createServer((request, response) => {
-      request.setEncoding('utf8').on('data', (text: string) => received.push(text));
-      request.on('end', () => response.end('seen'));
-    });
-    await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void shop.close());
-    const shopAddress = shop.address();
-    const port = typeof shopAddress === 'object' && shopAddress ? shopAddress.port : 0;
-
+    const { url, received } = await startShop();
     const { sandbox, payments } = await startTestSandbox();
     const { reference } = await payments.initialize(payment);
     const { page, problems } = await open(`${sandbox.url}/webhooks`, { viewport: views[0].viewport });
-    await page.getByLabel('Address of your shop').fill(`http://127.0.0.1:${port}/webhooks`);
+    await page.getByLabel('Address of your shop').fill(url);
     await page.getByRole('button', { name: 'Send webhooks there' }).click();
-    await page.getByText(`Sent to http://127.0.0.1:${port}/webhooks`).waitFor();
+    await page.getByText(`Sent to ${url}`).waitFor();
     sandbox.approve(reference);
     await page.locator('#whd_1').getByText('delivered').waitFor();
 

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { listenForTest } from '../../helpers/listen.ts';
 import { momo } from '../../helpers/order-shop.ts';
 import { KOFI, openDesk } from '../../unit/operators/desk/open-desk.ts';
 import { checkView } from './check-view.ts';
@@ -12,15 +12,7 @@ import { useBrowser } from './use-browser.ts';
 async function serveDesk() {
   const opened = openDesk();
   const server = createServer(getRequestListener(opened.desk, { overrideGlobalObjects: false }));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  return { ...opened, url: `http://127.0.0.1:${port}/admin/payments` };
+  return { ...opened, url: `http://127.0.0.1:${await listenForTest(server)}/admin/payments` };
 }
 
 describe.skipIf(isChromiumMissing)('the desk in Chromium', () => {

@@ -1,5 +1,7 @@
+import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { findFreePort } from '../../helpers/free-port.ts';
+import { listenForTest } from '../../helpers/listen.ts';
 import { charge, hostile, payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
 import { checkView } from './check-view.ts';
 import { isChromiumMissing } from './chromium.ts';
@@ -12,14 +14,23 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     ['Pay GHS 25.50', 'success', 'Paid'],
     ['Let the payment fail', 'failed', 'Failed'],
     ['Leave without paying', 'abandoned', 'Abandoned'],
-  ])('the checkout button "%s" ends a wait with "%s"', async (button, status, title) => {
-    const { payments } = await startTestSandbox();
+  ])('the button "%s" ends a wait with "%s", and leads back to the shop', async (button, status, title) => {
+    const shop = createServer((_request, response) => response.end('Welcome back'));
+    const returnUrl = `http://127.0.0.1:${await listenForTest(shop)}/return?order=17`;
+    const { payments } = await startTestSandbox({ returnUrl });
     const { reference, checkout_url } = await payments.initialize(payment);
     const wait = payments.waitForFinalStatus(reference, { expect: { amount: '25.50', currency: 'GHS' } });
     const { page, problems } = await open(checkout_url);
     await page.getByRole('button', { name: button }).click();
     await expect(wait).resolves.toMatchObject({ status });
+    const back = `${returnUrl}&reference=${reference}`;
+    await page.waitForURL(back);
+    expect(await page.textContent('body')).toBe('Welcome back');
+    // Opened later, it stays, and links to the shop.
+    await page.goto(checkout_url);
     await page.getByRole('heading', { name: `${title} GHS 25.50` }).waitFor();
+    await page.getByRole('link', { name: 'Back to the shop' }).click();
+    await page.waitForURL(back);
     expect(problems).toEqual([]);
   });
 
@@ -42,7 +53,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     expect(problems).toEqual([]);
   });
 
-  test('moves no other prompt when one is answered', async () => {
+  test('moves no other prompt when one is answered, and declines by keyboard', async () => {
     const { sandbox, payments } = await startTestSandbox();
     const references: string[] = [];
     for (const amount of ['1.00', '2.00'])
@@ -59,6 +70,9 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     await prompt.getByText('Approved').waitFor();
     expect(await place()).toEqual(before);
     await expect(payments.verify(second)).resolves.toMatchObject({ status: 'pending' });
+    await page.locator(`[id="pin-${second}"]`).focus();
+    for (const key of ['Tab', 'Tab', 'Enter']) await page.keyboard.press(key);
+    await expect(payments.waitForFinalStatus(second)).resolves.toMatchObject({ status: 'failed' });
     expect(problems).toEqual([]);
   });
 
@@ -86,16 +100,6 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     expect(await readShown()).toEqual(references.slice(-20));
   });
 
-  test('declines a charge on the phone by keyboard, without a PIN', async () => {
-    const { sandbox, payments } = await startTestSandbox();
-    const { reference } = await payments.chargeMobileMoney(charge);
-    const wait = payments.waitForFinalStatus(reference);
-    const { page } = await open(`${sandbox.url}/phone`);
-    await page.getByLabel('Enter your PIN').focus();
-    for (const key of ['Tab', 'Tab', 'Enter']) await page.keyboard.press(key);
-    await expect(wait).resolves.toMatchObject({ status: 'failed' });
-  });
-
   test('lets the customer type a PIN on during an update', async () => {
     const { sandbox, payments } = await startTestSandbox();
     const { reference } = await payments.chargeMobileMoney(charge);
@@ -113,30 +117,6 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     await expect(payments.verify(other.reference)).resolves.toMatchObject({ status: 'pending' });
   });
 
-  test('shows payments and their changes without a reload', async () => {
-    const { sandbox, payments, press } = await startTestSandbox();
-    const { page, problems } = await open(`${sandbox.url}/`);
-    await page.evaluate(() => document.body.setAttribute('data-same', 'yes'));
-    const started = await payments.initialize(payment);
-    const charged = await payments.chargeMobileMoney(charge);
-    const row = (reference: string) => page.locator(`[id="${reference}"]`);
-    await row(started.reference).getByText('pending').waitFor();
-    await row(charged.reference).getByText('pending').waitFor();
-    const order = await page.locator('.rows > li').evaluateAll((rows) => rows.map(({ id }) => id));
-    expect(order).toEqual([charged.reference, started.reference]);
-
-    await row(started.reference).locator('summary').first().click();
-    await press(`/checkout/${started.reference}`, { outcome: 'pay' });
-    await press('/phone', { reference: charged.reference, decision: 'decline' });
-    await payments.verify(started.reference);
-    await row(started.reference).locator('.badge.success').waitFor();
-    await row(charged.reference).getByText('failed: declined').waitFor();
-    // The open row stays open, and shows its new requests.
-    await row(started.reference).locator('.requests').getByText('200 success').waitFor();
-    expect(await page.getAttribute('body', 'data-same')).toBe('yes');
-    expect(problems).toEqual([]);
-  });
-
   test('reconnects the dashboard after a restart of the sandbox', async () => {
     const port = await findFreePort();
     const first = await startTestSandbox({ port });
@@ -149,20 +129,6 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     const { reference } = await second.payments.initialize(payment);
     await page.locator(`[id="${reference}"]`).waitFor();
     expect(await page.locator('.rows > li').count()).toBe(1);
-  });
-
-  test('shows the fields of the selected fault, and injects it', async () => {
-    const { sandbox, payments } = await startTestSandbox();
-    const { reference } = await payments.initialize(payment);
-    const { page, problems } = await open(`${sandbox.url}/#faults`);
-    await page.getByRole('combobox', { name: /^Fault/ }).selectOption('wrongAmount');
-    expect(await page.getByLabel('Status code', { exact: true }).isVisible()).toBe(false);
-    await page.getByLabel('Amount', { exact: true }).fill('1.00');
-    await page.getByRole('button', { name: 'Inject' }).click();
-    await page.getByText('wrong amount: 1.00').waitFor();
-    await expect(payments.verify(reference)).resolves.toMatchObject({ amount: '1.00' });
-    await page.getByText('No fault is queued').waitFor();
-    expect(problems).toEqual([]);
   });
 
   test('runs no markup in customer data, on any page', async () => {

@@ -33,7 +33,7 @@ const composeSchema = z.strictObject({
 });
 
 export type ComposeService = z.output<typeof serviceSchema>;
-export type ComposeFile = z.output<typeof composeSchema>;
+type ComposeFile = z.output<typeof composeSchema>;
 
 export function readComposeText(): string {
   return readFileSync(join(FOLDER, 'compose.yaml'), 'utf8');
@@ -42,22 +42,4 @@ export function readComposeText(): string {
 /** Reads compose.yaml. A field that the tests do not know is an error, because they would not obey it. */
 export function readComposeFile(): ComposeFile {
   return composeSchema.parse(parse(readComposeText()));
-}
-
-/** A port of this machine that leads to a port of a service. */
-export interface PublishedPort {
-  readonly address: string;
-  readonly hostPort: number;
-  readonly service: string;
-  readonly port: number;
-}
-
-/** Parses every `ports`, such as `127.0.0.1:3000:3000`. */
-export function findPublishedPorts({ services }: ComposeFile): PublishedPort[] {
-  return Object.entries(services).flatMap(([service, { ports }]) =>
-    ports.map((text) => {
-      const [, address = '', hostPort, port] = /^([\d.]+):(\d+):(\d+)$/.exec(text) ?? [];
-      return { address, hostPort: Number(hostPort), service, port: Number(port) };
-    }),
-  );
 }

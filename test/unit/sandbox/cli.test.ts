@@ -1,14 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { PaymentsClient, PermissionError } from '../../../src/index.ts';
-import { charge, payment, startTestSandbox } from './start-sandbox.ts';
+import { charge, createStatePath, payment, startTestSandbox } from './start-sandbox.ts';
 
 /** Runs the built command. `npm test` builds first. */
 function runCommand(...args: string[]) {
@@ -76,48 +73,34 @@ test('prints the return and webhook addresses if they are set, without a passwor
   expect(await page.text()).toContain(`${returnUrl}?reference=${reference}`);
 });
 
-test('charges with the test key with --allow-test-charges', async () => {
-  const { payments, out } = await startCommand('--allow-test-charges');
+test('charges with the test key, and accepts more host names, if the options say so', async () => {
+  const options = ['--allow-test-charges', '--allow-host', 'sandbox', '--allow-host', 'payments.internal'];
+  const { payments, out, shown } = await startCommand(...options);
   await expect(payments.chargeMobileMoney(charge)).resolves.toMatchObject({ status: 'processing' });
   expect(out).not.toContain('does not charge');
-});
-
-test('accepts more host names with --allow-host, which can be repeated', async () => {
-  const { shown } = await startCommand('--allow-host', 'sandbox', '--allow-host', 'payments.internal');
   const statusFor = (host: string) =>
     new Promise((resolve) => {
-      request(shown('transactions'), { headers: { host } }, (response) =>
+      const sent = request(shown('transactions'), { headers: { host } }, (response) =>
         resolve(response.resume().statusCode),
-      ).end();
+      );
+      sent.end();
     });
-  expect(await statusFor('sandbox:4010')).toBe(200);
-  expect(await statusFor('payments.internal')).toBe(200);
-  expect(await statusFor('evil.example')).toBe(421);
+  const names = ['sandbox:4010', 'payments.internal', 'evil.example'];
+  expect(await Promise.all(names.map(statusFor))).toEqual([200, 200, 421]);
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  'exits with 0 on %s, also with open connections',
+test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+  'ends on %s with open connections, and keeps transactions with --state',
   async (signal) => {
-    const { child, ended, shown } = await startCommand();
+    const state = ['--state', createStatePath()];
+    const { child, ended, shown, payments } = await startCommand(...state);
+    const { reference } = await payments.initialize(payment);
     const events = await fetch(`${shown('transactions')}events/dashboard`);
     child.kill(signal);
-    await expect(ended).resolves.toMatchObject({ code: 0, err: '' });
+    await expect(ended).resolves.toMatchObject({ code: signal === 'SIGKILL' ? null : 0, err: '' });
     await expect(events.text()).rejects.toThrow();
-  },
-);
-
-test.each(['SIGTERM', 'SIGKILL'] as const)(
-  'keeps transactions over a restart with --state, after %s',
-  async (signal) => {
-    const directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
-    onTestFinished(() => rm(directory, { recursive: true }));
-    const state = ['--state', join(directory, 'state.db')];
-    const first = await startCommand(...state);
-    const { reference } = await first.payments.initialize(payment);
-    first.child.kill(signal);
-    await first.ended;
-    const { payments } = await startCommand(...state);
-    await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending', ...payment });
+    const again = await startCommand(...state);
+    await expect(again.payments.verify(reference)).resolves.toMatchObject({ status: 'pending', ...payment });
   },
 );
 
@@ -146,31 +129,14 @@ test.each([
   expect(err).not.toContain('    at ');
 });
 
-test('shows every option with --help', async () => {
+test('shows every option and exit code with --help, and starts with its last example', async () => {
   const { code, out } = await runCommand('--help').ended;
   expect(code).toBe(0);
-  const names = [...out.matchAll(/^ {2}--([\w-]+) /gm)].map(([, name]) => name);
-  expect(names).toEqual([
-    'port',
-    'host',
-    'allow-remote',
-    'public-url',
-    'allow-host',
-    'return-url',
-    'webhook-url',
-    'allow-test-charges',
-    'state',
-    'keep',
-    'expiry',
-    'deviate',
-    'help',
-    'version',
-  ]);
-});
-
-test('starts with the last example of --help, which also names each exit code', async () => {
-  const { out } = await runCommand('--help').ended;
-  expect([...out.matchAll(/^ {2}(\d) {2}\S/gm)].map(([, code]) => code)).toEqual(['0', '1']);
+  const list = (pattern: RegExp) => [...out.matchAll(pattern)].map(([, name]) => name).join(' ');
+  expect(list(/^ {2}--([\w-]+) /gm)).toBe(
+    'port host allow-remote public-url allow-host return-url webhook-url allow-test-charges state keep expiry deviate help version',
+  );
+  expect(list(/^ {2}(\d) {2}\S/gm)).toBe('0 1');
   const [, example = ''] = /\n {2}npx payment-sandbox (--port .*)$/s.exec(out.replaceAll('\\\n', '')) ?? [];
   const { shown } = await startCommand(...example.trim().split(/\s+/), '--port', '0');
   expect(shown('webhooks')).toBe('http://127.0.0.1:3000/webhooks/payments');

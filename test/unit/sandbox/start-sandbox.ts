@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
 import { checkEveryExchange } from '../../helpers/openapi/check-every-exchange.ts';
+import { PATIENCE } from '../../helpers/patience.ts';
 import { charge, payment } from '../../helpers/service.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 
@@ -81,9 +82,15 @@ export async function* receiveEvents(address: string): AsyncGenerator<string> {
 
 /** Returns the next event that contains a text. */
 export async function findEvent(events: AsyncGenerator<string>, text: string): Promise<string> {
-  for (;;) {
-    const { value, done } = await events.next();
-    if (done) throw new Error(`The events ended without ${text}.`);
-    if (value.includes(text)) return value;
+  const tooLate = Promise.withResolvers<never>();
+  const timer = setTimeout(() => tooLate.reject(new Error(`There was no event with ${text}.`)), PATIENCE);
+  try {
+    for (;;) {
+      const { value, done } = await Promise.race([events.next(), tooLate.promise]);
+      if (done) throw new Error(`The events ended without ${text}.`);
+      if (value.includes(text)) return value;
+    }
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { NotFoundError } from '../../../src/index.ts';
 import { SandboxError, startSandbox } from '../../../src/sandbox/index.ts';
 import { findFreePort } from '../../helpers/free-port.ts';
@@ -29,14 +29,19 @@ test('keeps transactions unchanged over a restart', async () => {
   await expect(third.payments.verify(inTest.reference)).rejects.toBeInstanceOf(NotFoundError);
 });
 
-test('expires a prompt whose time passed while it was stopped', async () => {
+test('expires a prompt whose time passed while it was stopped, and no other', async () => {
   const state = createStatePath();
-  const first = await startTestSandbox({ state, promptExpiry: 100 });
-  const { reference } = await first.payments.chargeMobileMoney(charge);
+  const first = await startTestSandbox({ state, promptExpiry: 60_000 });
+  const { reference: open } = await first.payments.chargeMobileMoney(charge);
+  const { reference: approved } = await first.payments.chargeMobileMoney(charge);
+  first.sandbox.approve(approved);
   await first.sandbox.close();
-  await new Promise((resolve) => setTimeout(resolve, 150));
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
   const second = await startTestSandbox({ state });
-  await expect(second.payments.verify(reference)).resolves.toMatchObject({ status: 'failed' });
+  await expect(second.payments.verify(open)).resolves.toMatchObject({ status: 'failed' });
+  second.sandbox.advance(120_000);
+  await expect(second.payments.verify(approved)).resolves.toMatchObject({ status: 'success' });
 });
 
 test('keeps a charge open when its expiry is too far for one timer', async () => {
@@ -51,23 +56,14 @@ test('keeps a charge open when its expiry is too far for one timer', async () =>
   expect(warnings.filter(({ name }) => name === 'TimeoutOverflowWarning')).toEqual([]);
 });
 
-test('never expires an approved charge after a restart', async () => {
+test('leaves neither the state file nor the port in use if it cannot start', async () => {
   const state = createStatePath();
-  const first = await startTestSandbox({ state, promptExpiry: 60_000 });
-  const { reference } = await first.payments.chargeMobileMoney(charge);
-  first.sandbox.approve(reference);
-  await first.sandbox.close();
-  const second = await startTestSandbox({ state });
-  second.sandbox.advance(120_000);
-  await expect(second.payments.verify(reference)).resolves.toMatchObject({ status: 'success' });
-});
-
-test('closes its state file if it cannot listen', async () => {
-  const state = createStatePath();
-  const { sandbox } = await startTestSandbox();
-  const port = Number(new URL(sandbox.url).port);
+  const port = await findFreePort();
+  await expect(startSandbox({ port, state: '/nowhere/state.db' })).rejects.toBeInstanceOf(SandboxError);
+  await startTestSandbox({ port });
   await expect(startSandbox({ state, port })).rejects.toThrow('in use. Choose another');
   await startTestSandbox({ state });
+  await expect(startSandbox({ state })).rejects.toThrow('in use by another sandbox');
 });
 
 test('finds double charges over a restart', async () => {
@@ -92,16 +88,7 @@ test('finds double charges over a restart', async () => {
   expect(() => third.sandbox.expectNoDoubleCharge()).toThrow(`${open} and`);
 });
 
-test('keeps nothing after a reset and a restart', async () => {
-  const state = createStatePath();
-  const first = await startTestSandbox({ state });
-  await first.payments.initialize(payment);
-  first.sandbox.reset();
-  await first.sandbox.close();
-  expect((await startTestSandbox({ state })).sandbox.transactions).toEqual([]);
-});
-
-test('keeps the newest `keep` transactions of a larger file', async () => {
+test('keeps the newest `keep` transactions of a larger file, and none after a reset', async () => {
   const state = createStatePath();
   const first = await startTestSandbox({ state });
   for (let count = 0; count < 5; count++) await first.payments.initialize(payment);
@@ -111,28 +98,19 @@ test('keeps the newest `keep` transactions of a larger file', async () => {
   const kept = second.sandbox.transactions.map(({ reference }) => reference);
   expect(kept).toEqual(references.slice(-3));
   expect(await second.page('/')).not.toContain(references[0]);
+  second.sandbox.reset();
+  await second.sandbox.close();
+  expect((await startTestSandbox({ state })).sandbox.transactions).toEqual([]);
 });
 
-test('refuses a state file that another sandbox uses', async () => {
+test('refuses a file that is no database, and the database of another program', async () => {
   const state = createStatePath();
-  await startTestSandbox({ state });
-  await expect(startSandbox({ state })).rejects.toThrow('in use by another sandbox');
-});
-
-test('refuses a file that is no database', async () => {
-  const state = createStatePath();
+  alter(state, 'CREATE TABLE orders (id INTEGER)');
+  await expect(startSandbox({ state })).rejects.toThrow('is not a state file');
   await writeFile(state, 'The notes of a merchant.'.repeat(100));
   const refused = startSandbox({ state });
   await expect(refused).rejects.toBeInstanceOf(SandboxError);
   await expect(refused).rejects.toThrow(`The state file ${state} cannot be used`);
-});
-
-test('refuses the database of another program', async () => {
-  const state = createStatePath();
-  const database = new DatabaseSync(state);
-  database.exec('CREATE TABLE orders (id INTEGER)');
-  database.close();
-  await expect(startSandbox({ state })).rejects.toThrow('is not a state file');
 });
 
 const set = (path: string, value: string) =>
@@ -181,9 +159,3 @@ function alter(state: string, sql: string): void {
     database.close();
   }
 }
-
-test('takes no port if the state file cannot be used', async () => {
-  const port = await findFreePort();
-  await expect(startSandbox({ port, state: '/nowhere/state.db' })).rejects.toBeInstanceOf(SandboxError);
-  await startTestSandbox({ port });
-});

@@ -1,18 +1,17 @@
 import { HttpResponse, http } from 'msw';
 import { expect, test } from 'vitest';
-import { ConfigurationError, PaymentsClient } from '../../../src/index.ts';
+import { ConfigurationError } from '../../../src/index.ts';
 import { createHandlers } from '../../../src/testing/handlers.ts';
 import { createMockPayments } from '../../../src/testing/index.ts';
-import { intercept, payment, startMock } from './start-mock.ts';
+import { connect, intercept, payment, startListening, startMock } from './start-mock.ts';
 
 test("work beside a merchant's own handlers", async () => {
-  const mock = createMockPayments();
+  const { mock, payments } = connect(createMockPayments());
   intercept(
     http.get('https://payments.example/about', () => HttpResponse.text('not of the API')),
     ...mock.handlers,
     http.get('https://shop.example/stock', () => HttpResponse.json({ left: 3 })),
   );
-  const payments = new PaymentsClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
   await payments.initialize(payment);
   expect(await (await fetch('https://shop.example/stock')).json()).toEqual({ left: 3 });
   expect(await (await fetch('https://payments.example/about')).text()).toBe('not of the API');
@@ -34,18 +33,30 @@ test.each([
   expect((await payments.verify(reference)).status).toBe('pending');
 });
 
-test('respond with 404 on the host outside of the base URL', async () => {
-  const { mock } = startMock();
-  const response = await fetch('https://payments.example/api/v12/transactions/initialize');
-  expect(response.status).toBe(404);
-  expect(await response.json()).toEqual({
-    status: false,
-    message: 'The mock only responds below https://payments.example/api/v1. Nothing was sent.',
-  });
-  await expect(fetch('https://paymentsXexample/api/v1/transactions/initialize')).rejects.toThrow();
-  await expect(fetch('https://payments.example:8443/api/v1/transactions/initialize')).rejects.toThrow();
+test.each([
+  ['behind MSW', startMock],
+  ['that listens', startListening],
+])('a mock %s responds with 404 on its host outside of the base URL', async (_, start) => {
+  const { mock } = start();
+  for (const path of ['/api/v2/transactions/initialize', '/api/v12/transactions/initialize', '/', '']) {
+    const response = await fetch(`https://payments.example${path}`, { method: 'POST', body: 'phone' });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({
+      status: false,
+      message: 'The mock only responds below https://payments.example/api/v1. Nothing was sent.',
+    });
+  }
   expect(mock.requests).toEqual([]);
 });
+
+test.each(['https://paymentsXexample/api/v1', 'https://payments.example:8443/api/v1'])(
+  'leave the host of %s alone',
+  async (address) => {
+    const { mock } = startMock();
+    await expect(fetch(`${address}/transactions/initialize`)).rejects.toThrow();
+    expect(mock.requests).toEqual([]);
+  },
+);
 
 test('never send a request to the real address, without a response too', async () => {
   const responses = { missing: Promise.resolve(Response.json({})) };
@@ -57,9 +68,11 @@ test('never send a request to the real address, without a response too', async (
   await expect(fetch('https://payments.example/transactions/initialize')).rejects.toThrow();
 });
 
-test.each([
+test.each<[object, string]>([
   [{ baseUrl: 'payments.example' }, 'baseUrl must be an http or https address'],
   [{ apiKey: '' }, 'apiKey must be text, and not empty.'],
+  [{ testKey: 'mock-live-key' }, 'testKey must begin with sk_test_.'],
+  [{ testKey: 'sk_test_' }, 'testKey must begin with sk_test_.'],
   [{ allowTestCharges: 1 }, 'allowTestCharges must be true or false.'],
   [{ apikey: 'sk_test_mock' }, 'Unknown option "apikey". Did you mean apiKey?'],
 ])('are refused with the options %j', (options, message) => {

@@ -1,15 +1,16 @@
 import { HttpResponse, http, type RequestHandler } from 'msw';
 import { setupServer } from 'msw/node';
-import { expect, onTestFinished, vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
+import * as z from 'zod';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import {
   createMockPayments,
-  type Faults,
   type MockPayments,
   type MockPaymentsOptions,
+  type WebhookOptions,
 } from '../../../src/testing/index.ts';
 import { checkEveryExchange } from '../../helpers/openapi/check-every-exchange.ts';
-import { catchError, charge, payment } from '../../helpers/service.ts';
+import { charge, payment } from '../../helpers/service.ts';
 
 export { charge, payment };
 
@@ -24,62 +25,82 @@ export function intercept(...handlers: RequestHandler[]): void {
   onTestFinished(() => server.close());
 }
 
-/** Starts a mock behind MSW, and creates a client of it that does not retry by default. */
-export function startMock(options?: MockPaymentsOptions) {
-  checkEveryExchange();
-  const mock = createMockPayments(options);
-  intercept(...mock.handlers);
+/** Connects clients to a mock. They do not retry by default. */
+export function connect(mock: MockPayments) {
   const { baseUrl, apiKey } = mock;
   const client = (more: PaymentsClientOptions = {}) =>
     new PaymentsClient({ baseUrl, apiKey, maxRetries: 0, ...more });
   return { mock, client, payments: client() };
 }
 
-type StartedMock = ReturnType<typeof startMock>;
+/** Starts a mock behind MSW, and a client of it. All that it responds is checked against its description. */
+export function startMock(options?: MockPaymentsOptions) {
+  checkEveryExchange();
+  const mock = createMockPayments(options);
+  intercept(...mock.handlers);
+  return connect(mock);
+}
+
+/** The same without MSW. */
+export function startListening(options?: MockPaymentsOptions) {
+  checkEveryExchange();
+  const mock = createMockPayments(options);
+  mock.listen();
+  onTestFinished(() => mock.close());
+  return connect(mock);
+}
 
 /** Fakes the clock until the test ends. */
 export function useFakeClock(now: number | string = Date.now()): void {
   vi.useFakeTimers({ now: new Date(now) });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
+  onTestFinished(() => void vi.useRealTimers());
 }
 
-const TIMEOUT = 100;
-
-/**
- * Returns the error of a call that meets a fault. The clock is fake, so that the timeout passes only once the request has
- * arrived, however slow the machine is.
- */
-async function catchFault(mock: MockPayments, call: (options: { timeout: number }) => Promise<unknown>) {
-  if (!vi.isFakeTimers()) useFakeClock();
-  const before = mock.requests.length;
-  const error = catchError(call({ timeout: TIMEOUT }));
-  while (mock.requests.length === before) await vi.advanceTimersByTimeAsync(0);
-  await vi.advanceTimersByTimeAsync(TIMEOUT);
-  return error;
-}
-
-/** Returns the error of a verify with a fault. */
-export async function verifyWithFault({ mock, payments }: StartedMock, fault: Faults['verify']) {
-  const { reference } = await payments.initialize(payment);
-  mock.fault('verify', fault);
-  return catchFault(mock, (options) => payments.verify(reference, options));
-}
-
-/** Returns the error of a charge with a fault, and how many charges it made. */
-export async function chargeWithFault(
-  { mock, payments }: Pick<StartedMock, 'mock' | 'payments'>,
-  fault: Faults['chargeMobileMoney'],
-) {
-  const before = mock.charges.length;
-  mock.fault('chargeMobileMoney', fault);
-  const error = await catchFault(mock, (options) => payments.chargeMobileMoney(charge, options));
-  return { error, charged: mock.charges.length - before };
-}
-
-/** Matches an error whose outcome is unknown because of another error. */
-export const unknownBecauseOf = (cause: new (...args: never[]) => Error) => ({
-  outcome: 'unknown',
-  cause: expect.any(cause),
+const payloadSchema = z.object({
+  event: z.string(),
+  data: z.object({
+    reference: z.string(),
+    status: z.string(),
+    amount: z.string(),
+    currency: z.string(),
+    customer_email: z.string(),
+    paid_at: z.nullable(z.string()),
+  }),
 });
+
+/** A webhook as a shop receives it. */
+interface ReceivedWebhook extends z.output<typeof payloadSchema> {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export async function parseWebhook(request: Request): Promise<ReceivedWebhook> {
+  return { ...payloadSchema.parse(await request.json()), headers: Object.fromEntries(request.headers) };
+}
+
+/** Starts a mock whose webhooks are received by a handler, and recorded. */
+export function startReceiver(
+  respond: (webhook: ReceivedWebhook) => unknown = () => {},
+  options?: WebhookOptions,
+) {
+  const started = startMock();
+  const { mock, payments } = started;
+  const received: ReceivedWebhook[] = [];
+  mock.webhooks.deliverTo(async (request) => {
+    const webhook = await parseWebhook(request);
+    received.push(webhook);
+    return respond(webhook);
+  }, options);
+  const createPayment = async (input: typeof payment | typeof charge = payment) =>
+    'phone' in input
+      ? (await payments.chargeMobileMoney(input)).reference
+      : (await payments.initialize(input)).reference;
+  /** What arrived, as `<status> <reference>`. */
+  const list = () => received.map(({ data: { status, reference } }) => `${status} ${reference}`);
+  const listStates = () => mock.webhooks.deliveries.map(({ state }) => state);
+  return { ...started, received, list, listStates, createPayment };
+}
+
+/** Runs what needs no timer: deliveries that are due, and handlers that do not wait. */
+export async function settle(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(0);
+}

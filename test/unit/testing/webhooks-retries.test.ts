@@ -1,37 +1,26 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { listStates, settle, startReceiver } from './receive-webhooks.ts';
-import { charge, useFakeClock } from './start-mock.ts';
+import { charge, settle, startReceiver, useFakeClock } from './start-mock.ts';
 
 beforeEach(() => useFakeClock('2026-11-21T10:15:00Z'));
 
 const sleep = (delay: number) => new Promise((resolve) => setTimeout(resolve, delay));
+const respondWith = (status: number) => () => new Response(null, { status });
+const never = () => new Promise(() => {});
 
 describe('a receiver that does not accept', () => {
-  test.each([
-    [
-      'responds 500',
-      () => new Response('broken', { status: 500 }),
-      { status: 500, body: 'broken', error: null },
-    ],
-    ['responds 302', () => Response.redirect('https://shop.test/'), { status: 302, body: '', error: null }],
-    ['responds 404', () => new Response(null, { status: 404 }), { status: 404, body: '', error: null }],
+  test.each<[string, () => unknown, result: object]>([
+    ['responds 500', () => new Response('broken', { status: 500 }), { status: 500, body: 'broken' }],
+    ['responds 302', () => Response.redirect('https://shop.test/'), { status: 302, body: '' }],
+    ['responds 404', respondWith(404), { status: 404, body: '' }],
     [
       'throws',
       () => {
         throw new RangeError('no such order');
       },
-      { status: null, body: null, error: 'RangeError: no such order' },
+      { error: 'RangeError: no such order' },
     ],
-    [
-      'rejects with a text',
-      () => Promise.reject('no order'),
-      { status: null, body: null, error: 'Error: no order' },
-    ],
-    [
-      'returns an error response',
-      () => Response.error(),
-      { status: null, body: null, error: 'Error: The response is an error.' },
-    ],
+    ['rejects with a text', () => Promise.reject('no order'), { error: 'Error: no order' }],
+    ['returns an error response', () => Response.error(), { error: 'Error: The response is an error.' }],
   ])('is retried four times if it %s', async (_, respond, result) => {
     const { mock, received, createPayment } = startReceiver(respond);
     const startedAt = Date.now();
@@ -42,77 +31,66 @@ describe('a receiver that does not accept', () => {
     await vi.advanceTimersByTimeAsync(125_000 - 1);
     expect(received).toHaveLength(4);
     await vi.advanceTimersByTimeAsync(1_000_000);
-    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'failed', dueAt: null }]);
-    const attempt = (at: number) => ({ at: startedAt + at, duration: 0, ...result });
-    expect(mock.webhooks.deliveries[0]?.attempts).toEqual([0, 1_000, 6_000, 31_000, 156_000].map(attempt));
+    const attempts = [0, 1_000, 6_000, 31_000, 156_000].map((at) => ({
+      at: startedAt + at,
+      duration: 0,
+      status: null,
+      body: null,
+      error: null,
+      ...result,
+    }));
+    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'failed', dueAt: null, attempts }]);
     // One delivery with one payload.
     expect(new Set(received.map((webhook) => JSON.stringify(webhook))).size).toBe(1);
   });
 
-  test('is retried until it accepts', async () => {
-    const statuses = [500, 503];
-    const { mock, received, createPayment } = startReceiver(
-      () => new Response('ok', { status: statuses.shift() ?? 200 }),
-    );
+  test.each([
+    [undefined, [500, 503, 200], 'delivered'],
+    [{ retryDelays: [10, 20] }, [500, 500, 500], 'failed'],
+    [{ retryDelays: [] }, [500], 'failed'],
+  ])('is retried with %j while it responds %j: %s', async (options, statuses, state) => {
+    const rest = [...statuses];
+    const respond = () => new Response('ok', { status: rest.shift() ?? 200 });
+    const { mock, createPayment } = startReceiver(respond, options);
     mock.approve(await createPayment());
-    await vi.advanceTimersByTimeAsync(200_000);
-    expect(received).toHaveLength(3);
-    expect(mock.webhooks.deliveries).toMatchObject([
-      { state: 'delivered', attempts: [{ status: 500 }, { status: 503 }, { status: 200, body: 'ok' }] },
-    ]);
+    await vi.advanceTimersByTimeAsync(options ? 30 : 200_000);
+    const attempts = statuses.map((status) => ({ status, body: 'ok' }));
+    expect(mock.webhooks.deliveries).toMatchObject([{ state, attempts }]);
   });
+});
 
-  test('is retried after the delays of the options', async () => {
-    const { mock, received, createPayment } = startReceiver(() => new Response(null, { status: 500 }), {
-      retryDelays: [10, 20],
-    });
-    mock.approve(await createPayment());
-    await vi.advanceTimersByTimeAsync(10);
-    expect(received).toHaveLength(2);
-    await vi.advanceTimersByTimeAsync(20);
-    expect(received).toHaveLength(3);
-    expect(listStates(mock)).toEqual(['failed']);
-  });
-
-  test('is not retried without delays', async () => {
-    const { mock, createPayment } = startReceiver(() => new Response(null, { status: 500 }), {
-      retryDelays: [],
-    });
-    mock.approve(await createPayment());
-    await settle();
-    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'failed', attempts: { length: 1 } }]);
-  });
-
-  test('lets the webhooks of a transaction overtake a retry only', async () => {
+describe('the webhooks of one transaction', () => {
+  test('overtake a retry only', async () => {
     const statuses = [500];
     const { mock, list, createPayment } = startReceiver(async () => {
       await sleep(2_000);
       return new Response(null, { status: statuses.shift() ?? 200 });
     });
     const reference = await createPayment();
-    mock.abandon(reference);
-    mock.approve(reference);
-    await vi.advanceTimersByTimeAsync(1_999);
-    expect(list()).toEqual([`abandoned ${reference}`]);
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(list()).toEqual([`abandoned ${reference}`, `success ${reference}`, `abandoned ${reference}`]);
-  });
-});
-
-describe('the webhooks of one transaction', () => {
-  test('wait for one that was sent by hand', async () => {
-    const { mock, list, createPayment } = startReceiver(() => sleep(1_000));
-    const reference = await createPayment();
+    // Also one that was sent by hand.
     mock.webhooks.send(reference);
     mock.approve(reference);
-    await vi.advanceTimersByTimeAsync(999);
+    await vi.advanceTimersByTimeAsync(1_999);
     expect(list()).toEqual([`pending ${reference}`]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(list()).toEqual([`pending ${reference}`, `success ${reference}`, `pending ${reference}`]);
+  });
+
+  test('are sent one after the other, also those that come meanwhile', async () => {
+    const { mock, list, createPayment } = startReceiver(() => sleep(1_000));
+    const reference = await createPayment();
+    mock.abandon(reference);
+    mock.decline(reference);
+    await vi.advanceTimersByTimeAsync(1_500);
+    mock.approve(reference);
+    await vi.advanceTimersByTimeAsync(499);
+    expect(list()).toEqual([`abandoned ${reference}`, `failed ${reference}`]);
     await vi.advanceTimersByTimeAsync(1);
-    expect(list()).toEqual([`pending ${reference}`, `success ${reference}`]);
+    expect(list().at(-1)).toBe(`success ${reference}`);
   });
 
   test('wait for one in flight, also if one between them was given up', async () => {
-    const { mock, createPayment } = startReceiver(() => sleep(1_000));
+    const { mock, listStates, createPayment } = startReceiver(() => sleep(1_000));
     const reference = await createPayment();
     mock.abandon(reference);
     await settle();
@@ -125,7 +103,7 @@ describe('the webhooks of one transaction', () => {
     expect(received).toHaveLength(0);
     await vi.advanceTimersByTimeAsync(1);
     expect(received).toHaveLength(1);
-    expect(listStates(mock)).toEqual(['delivered', 'failed', 'delivered']);
+    expect(listStates()).toEqual(['delivered', 'failed', 'delivered']);
   });
 });
 
@@ -133,100 +111,70 @@ describe('a receiver that does not respond', () => {
   test.each([
     [undefined, 5_000],
     [{ timeout: 100 }, 100],
-  ])('with %j is given %d ms', async (options, timeout) => {
-    const { mock, received, createPayment } = startReceiver(() => new Promise(() => {}), options);
-    mock.approve(await createPayment());
+  ])('with %j is given %d ms, and delays neither others nor the service', async (options, timeout) => {
+    const respond = async ({ data }: { data: { reference: string } }) => {
+      if (data.reference === 'TXN-000002') return;
+      await sleep(6_000);
+      return new Response('too late');
+    };
+    const { mock, received, listStates, payments, createPayment } = startReceiver(respond, options);
+    for (const _ of [1, 2]) mock.approve(await createPayment());
     await settle();
     expect(mock.webhooks.deliveries).toMatchObject([
       { state: 'sending', dueAt: null, attempts: [{ duration: null, status: null, error: null }] },
+      { state: 'delivered' },
     ]);
+    expect((await payments.verify('TXN-000001')).status).toBe('success');
     await vi.advanceTimersByTimeAsync(timeout - 1);
-    expect(listStates(mock)).toEqual(['sending']);
+    expect(listStates()).toEqual(['sending', 'delivered']);
     await vi.advanceTimersByTimeAsync(1);
     const error = `No response within ${timeout} ms.`;
-    expect(mock.webhooks.deliveries).toMatchObject([
-      { state: 'waiting', attempts: [{ duration: timeout, status: null, body: null, error }] },
-    ]);
+    const attempt = { duration: timeout, status: null, body: null, error };
+    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'waiting', attempts: [attempt] }, {}]);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(received).toHaveLength(2);
-  });
-
-  test('does not change an attempt once its time has passed', async () => {
-    const { mock, createPayment } = startReceiver(async () => {
-      await sleep(6_000);
-      return new Response('too late');
-    });
-    mock.approve(await createPayment());
+    expect(received).toHaveLength(3);
+    // What comes too late changes nothing.
     await vi.advanceTimersByTimeAsync(200_000);
-    expect(listStates(mock)).toEqual(['failed']);
-    for (const attempt of mock.webhooks.deliveries[0]?.attempts ?? [])
-      expect(attempt).toMatchObject({ status: null, body: null });
-  });
-
-  test('delays neither the others nor the service', async () => {
-    const { mock, list, payments, createPayment } = startReceiver(({ data: { reference } }) =>
-      reference === 'TXN-000001' ? new Promise(() => {}) : undefined,
-    );
-    for (const _ of [1, 2]) mock.approve(await createPayment());
-    await settle();
-    expect(list()).toEqual(['success TXN-000001', 'success TXN-000002']);
-    expect(listStates(mock)).toEqual(['sending', 'delivered']);
-    expect((await payments.verify('TXN-000001')).status).toBe('success');
+    expect(mock.webhooks.deliveries).toMatchObject([{ attempts: Array(5).fill(attempt) }, {}]);
   });
 });
 
 describe('a handler', () => {
-  test.each([
-    ['nothing', undefined],
-    ['a text', 'ok'],
-    ['a transaction', { status: 'failed', reference: 'TXN-1' }],
-  ])('accepts by returning %s', async (_, result) => {
-    const { mock, createPayment } = startReceiver(() => result);
-    mock.approve(await createPayment());
-    await mock.webhooks.flush();
-    expect(mock.webhooks.deliveries).toMatchObject([
-      { state: 'delivered', attempts: [{ status: null, body: null, error: null }] },
-    ]);
-  });
+  const endlessBody = (end: (controller: ReadableStreamDefaultController) => void) =>
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('half'));
+        setTimeout(() => end(controller), 10);
+      },
+    });
 
-  test.each([
-    ['of 6 characters', '✓ paid'],
-    ['of 5000 characters', '✓'.repeat(5_000)],
-  ])('returns a body %s, of which the start is recorded', async (_, body) => {
-    const { mock, createPayment } = startReceiver(() => new Response(body));
-    mock.approve(await createPayment());
-    await mock.webhooks.flush();
-    expect(mock.webhooks.deliveries[0]?.attempts[0]?.body === body.slice(0, 4_096)).toBe(true);
-  });
-
-  test.each([
-    ['breaks', (controller: ReadableStreamDefaultController) => controller.error(new Error('reset'))],
-    ['has no end', () => {}],
-  ])('returns a body that %s, and its status counts', async (_, end) => {
-    const body = () =>
-      new ReadableStream({
-        start(controller) {
-          controller.enqueue(new TextEncoder().encode('half'));
-          setTimeout(() => end(controller), 10);
-        },
-      });
-    const { mock, createPayment } = startReceiver(() => new Response(body()));
+  test.each<[string, () => unknown, attempt: object]>([
+    ['nothing', () => undefined, { status: null, body: null }],
+    ['a text', () => 'ok', { status: null, body: null }],
+    ['a transaction', () => ({ status: 'failed', reference: 'TXN-1' }), { status: null, body: null }],
+    ['a body', () => new Response('✓ paid'), { status: 200, body: '✓ paid' }],
+    ['a long body', () => new Response('✓'.repeat(5_000)), { status: 200, body: '✓'.repeat(4_096) }],
+    [
+      'a body that breaks',
+      () => new Response(endlessBody((controller) => controller.error(new Error('reset')))),
+      { status: 200, body: '' },
+    ],
+    ['a body without an end', () => new Response(endlessBody(() => {})), { status: 200, body: '' }],
+    [
+      'a response whose body was read',
+      async () => {
+        const response = new Response('read');
+        await response.text();
+        return response;
+      },
+      { status: 200, body: '' },
+    ],
+  ])('accepts by returning %s', async (_, respond, attempt) => {
+    const { mock, createPayment } = startReceiver(respond);
     mock.approve(await createPayment());
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(mock.webhooks.deliveries).toMatchObject([
-      { state: 'delivered', attempts: [{ status: 200, body: '', error: null }] },
-    ]);
-  });
-
-  test('returns a response whose body was read, and its status counts', async () => {
-    const { mock, createPayment } = startReceiver(async () => {
-      const response = new Response('no', { status: 418 });
-      await response.text();
-      return response;
-    });
-    mock.approve(await createPayment());
-    await settle();
-    expect(mock.webhooks.deliveries).toMatchObject([{ attempts: [{ status: 418, body: '', error: null }] }]);
+    const attempts = [{ ...attempt, error: null }];
+    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'delivered', attempts }]);
   });
 
   test('throws an error that is recorded without a phone, an email or a key', async () => {
@@ -239,5 +187,75 @@ describe('a handler', () => {
     const error = mock.webhooks.deliveries[0]?.attempts[0]?.error ?? '';
     expect(error).toMatch(/^Error: \[REDACTED\] \[REDACTED\] \[REDACTED\] x x/);
     expect(error.length).toBe(200);
+  });
+});
+
+describe('flush', () => {
+  test('sends what is new, late or to be retried, in order', async () => {
+    const failing = new Set(['TXN-000001']);
+    const { mock, list, listStates, createPayment } = startReceiver(({ data: { reference } }) =>
+      failing.delete(reference) ? new Response(null, { status: 500 }) : undefined,
+    );
+    mock.decline(await createPayment());
+    await settle();
+    mock.webhooks.fault({ kind: 'late' });
+    mock.webhooks.fault({ kind: 'late', delay: 9_000 });
+    for (const _ of [2, 3, 4]) mock.approve(await createPayment());
+    const before = Date.now();
+    await Promise.all([mock.webhooks.flush(), mock.webhooks.flush()]);
+    expect(Date.now()).toBe(before);
+    // What is due now, then by time.
+    const rest = ['success TXN-000004', 'failed TXN-000001', 'success TXN-000003', 'success TXN-000002'];
+    expect(list()).toEqual(['failed TXN-000001', ...rest]);
+    expect(new Set(listStates())).toEqual(new Set(['delivered']));
+  });
+
+  test('makes all retries at once, and resolves if nothing waits', async () => {
+    const { mock, received, listStates, createPayment } = startReceiver(respondWith(500));
+    await mock.webhooks.flush();
+    mock.approve(await createPayment());
+    await mock.webhooks.flush();
+    await mock.webhooks.flush();
+    expect([received.length, listStates()]).toEqual([5, ['failed']]);
+    // Also of what was created in the same turn.
+    const reference = await createPayment();
+    mock.webhooks.fault({ kind: 'late' });
+    mock.approve(reference);
+    void mock.webhooks.flush();
+    for (let turn = 0; turn < 1_000 && received.length < 10; turn++) await settle();
+    expect(received).toHaveLength(10);
+  });
+
+  test('waits for a request in flight', async () => {
+    const response = Promise.withResolvers<void>();
+    const { mock, listStates, createPayment } = startReceiver(() => response.promise);
+    mock.approve(await createPayment());
+    await settle();
+    const flushed = mock.webhooks.flush();
+    await settle();
+    expect(listStates()).toEqual(['sending']);
+    response.resolve();
+    await flushed;
+    expect(listStates()).toEqual(['delivered']);
+  });
+
+  test('ends if the receiver never responds, also on real timers', async () => {
+    vi.useRealTimers();
+    const { mock, received, createPayment } = startReceiver(never, { timeout: 20 });
+    mock.approve(await createPayment());
+    await mock.webhooks.flush();
+    expect(received).toHaveLength(5);
+  });
+
+  test('does not wait for webhooks that come later', async () => {
+    let count = 0;
+    // A shop that starts another change at each webhook, without an end.
+    const { mock, createPayment } = startReceiver(({ data: { reference } }) => {
+      if (++count < 500) mock[count % 2 === 0 ? 'approve' : 'decline'](reference);
+    });
+    mock.approve(await createPayment());
+    await mock.webhooks.flush();
+    expect(count).toBeLessThan(10);
+    mock.webhooks.deliverTo(null);
   });
 });
