@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import type { WaitOptions } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import {
   jumpClock,
@@ -41,6 +42,35 @@ test('keeps the deadline exactly if a slot becomes free only then', async () => 
   const end = await runToEnd(queued, SECOND);
   expect(end).toMatchObject({ at: 400, error: { code: 'wait_timeout', attempts: 0 } });
   expect(seen.map(({ reference }) => reference)).toEqual(['TXN-slow']);
+  client.close();
+});
+
+test('keeps the deadline exactly behind two polls, with both limits', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    latency: 300,
+    polling: { maxConcurrency: 2, maxRequestsPerSecond: 10 },
+  });
+  const wait = (reference: string, options: WaitOptions) =>
+    timeSettlement(client.waitForFinalStatus(reference, options));
+  wait('TXN-2', { timeout: 1, startedAt: Date.now() - 2 * SECOND });
+  wait('TXN-2', { timeout: MINUTE });
+  await vi.advanceTimersByTimeAsync(5_189);
+  wait('TXN-3', { timeout: MINUTE });
+  await vi.advanceTimersByTimeAsync(10_900);
+  wait('TXN-1', { timeout: 1 });
+  const end = wait('TXN-0', { timeout: 400, startedAt: Date.now() });
+  client.notify('TXN-3');
+  // TXN-3 and TXN-2 are in flight when the poll of TXN-0 is due. TXN-3 ends at the deadline of TXN-0.
+  expect(await runToEnd(end, SECOND)).toMatchObject({
+    at: 400,
+    error: { code: 'wait_timeout', attempts: 0 },
+  });
+  const sent = seen.slice(-3).map(({ at, reference }) => [at, reference]);
+  expect(sent).toEqual([
+    [16_089, 'TXN-1'],
+    [16_189, 'TXN-3'],
+    [16_448, 'TXN-2'],
+  ]);
   client.close();
 });
 
