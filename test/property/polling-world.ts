@@ -136,6 +136,10 @@ interface OpenWait extends Start {
   /** When a response came that ends it. */
   hasResult?: number;
   attempts: number;
+  /** What ends it, besides the client. */
+  controller: AbortController | undefined;
+  /** Whether it was aborted or closed. Its promise rejects soon. */
+  hasEnded: boolean;
 }
 
 /** Runs steps against a service, and records each broken promise about a request or a wait. */
@@ -264,7 +268,9 @@ export function createWorld({ isCalm, maxConcurrency, maxRequestsPerSecond }: Ru
   };
 
   const onPoll = (wait: OpenWait, poll: Poll): unknown => {
-    if (!waits.has(wait)) violate(`onPoll of a wait on ${wait.reference} that has ended`);
+    // A poll that ends a wait does so before the caller's code can abort it.
+    if (wait.hasEnded && poll.nextDelay !== null)
+      violate(`onPoll of a wait on ${wait.reference} that has ended`);
     // A poll that a freeze made too old is counted, and has no result.
     if (poll.attempt <= wait.attempts) violate(`poll ${poll.attempt} after ${wait.attempts}`);
     wait.attempts = poll.attempt;
@@ -277,9 +283,9 @@ export function createWorld({ isCalm, maxConcurrency, maxRequestsPerSecond }: Ru
     const deadline = Math.max(now, now - Math.max(0, ago ?? 0) + timeout);
     // A reference without any check until the deadline gets one check.
     const lastEnd = deadline - now < 10 ? deadline + FINAL_CHECK_TIMEOUT : deadline;
-    const wait: OpenWait = { ...given, deadline, lastEnd, attempts: 0 };
-    delayEnd(wait);
     const controller = signals[given.signal];
+    const wait: OpenWait = { ...given, deadline, lastEnd, attempts: 0, controller, hasEnded: false };
+    delayEnd(wait);
     const options: WaitOptions = {
       timeout,
       onPoll: (poll) => onPoll(wait, poll),
@@ -314,6 +320,7 @@ export function createWorld({ isCalm, maxConcurrency, maxRequestsPerSecond }: Ru
   const onEnd = (wait: OpenWait, value: Transaction | undefined, error: unknown, wasClosed = false) => {
     const now = performance.now();
     waits.delete(wait);
+    wait.hasEnded = true;
     if (now > wait.lastEnd) violate(`${wait.reference} ended ${now - wait.lastEnd} ms too late`);
     if (isCalm && wait.hasResult !== undefined && now > wait.hasResult)
       violate(`${wait.reference} had its result at ${wait.hasResult}`);
@@ -367,11 +374,17 @@ export function createWorld({ isCalm, maxConcurrency, maxRequestsPerSecond }: Ru
     else if (each.does === 'abort') {
       const aborted = signals[each.signal];
       signals[each.signal] = new AbortController();
+      endAll((wait) => wait.controller === aborted);
       aborted?.abort();
     } else {
       isClosed = true;
+      endAll(() => true);
       client.close();
     }
+  };
+
+  const endAll = (isEnded: (wait: OpenWait) => boolean) => {
+    for (const wait of waits) if (isEnded(wait)) wait.hasEnded = true;
   };
 
   const runStep = async (each: Step): Promise<void> => {

@@ -9,6 +9,7 @@ import type { Journal } from '../../../src/journal/index.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
 import { findFreePort } from '../../helpers/free-port.ts';
+import { limitPatience } from '../../helpers/patience.ts';
 import { ExampleProcess } from './child-process.ts';
 
 /** One order workflow of examples/workflows, for the scenarios. */
@@ -30,7 +31,7 @@ export interface RunningEngine {
 }
 
 /** A schedule in milliseconds, with a deadline that no slow machine reaches. */
-export const fastChecks = {
+const fastChecks = {
   beforeDeadline: { initialDelay: 300, minDelay: 300, maxDelay: 1_000, timeout: 600_000 },
   afterDeadline: { minDelay: 500, maxDelay: 500, timeout: 1_200_000 },
 };
@@ -237,11 +238,11 @@ export function newOrder(): NewOrder {
   };
 }
 
-/** Waits until a condition holds, or fails after 90 s. */
+/** Waits until a condition holds. */
 export async function until(isDone: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const startedAt = Date.now();
+  const assertPatience = limitPatience(what);
   while (!(await isDone())) {
-    if (Date.now() - startedAt > 90_000) throw new Error(`Waited 90 s for ${what}.`);
+    assertPatience();
     await sleep(20);
   }
 }

@@ -209,6 +209,16 @@ test.each([
   client.close();
 });
 
+test('yields the status of the one check, and then times out', async () => {
+  const { client } = createScriptedService(respondInTurn('processing'));
+  const statuses: string[] = [];
+  const reading = (async () => {
+    for await (const { status } of client.watch(REFERENCE, late())) statuses.push(status);
+  })();
+  expect(await runToEnd(timeSettlement(reading))).toMatchObject({ error: { code: 'wait_timeout' } });
+  expect(statuses).toEqual(['processing']);
+});
+
 test('checks once after a freeze over the deadline', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
   const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
@@ -266,4 +276,36 @@ test('checks within ten seconds after a sleep that stopped the timers', async ()
   // The request in flight might have lost its connection while the machine slept.
   expect(seen.map(({ signal }) => signal.aborted)).toEqual([false, true, false]);
   client.close();
+});
+
+test('checks once if slow listeners kept the thread busy over a deadline', async () => {
+  const now = performance.now.bind(performance);
+  let busy = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + busy);
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    onEvent: (event) => {
+      if (event.type === 'wait' && event.reference.startsWith('TXN-slow')) busy += 10;
+    },
+  });
+  const wait = (reference: string, initialDelay: number, timeout: number) =>
+    timeSettlement(client.waitForFinalStatus(reference, { startedAt: Date.now(), initialDelay, timeout }));
+  for (let index = 0; index < 100; index++) wait(`TXN-slow-${index}`, 5 * SECOND, SECOND);
+  // The first poll of each is due in the tick in which the slow waits end.
+  for (let index = 0; index < 3; index++) wait(`TXN-near-${index}`, SECOND, 1_900);
+  wait('TXN-far', SECOND, MINUTE);
+  await vi.advanceTimersByTimeAsync(2 * SECOND);
+  const after = seen.filter(({ at }) => at >= SECOND).map(({ reference, at }) => [reference, at]);
+  const near = [0, 1, 2].map((index) => [`TXN-near-${index}`, 2 * SECOND + 5]);
+  expect(after).toEqual([['TXN-far', 2 * SECOND], ...near]);
+  client.close();
+});
+
+test('keeps deadlines while polls that hang fill maxConcurrency', async () => {
+  const { client, seen } = createScriptedService(never, { polling: { maxConcurrency: 2 } });
+  const waits = Array.from({ length: 10 }, (_, index) =>
+    timeSettlement(client.waitForFinalStatus(`TXN-${index}`, { timeout: 7_300 })),
+  );
+  const ends = await runToEnd(Promise.all(waits));
+  expect(ends.map(({ at }) => at)).toEqual(Array(10).fill(7_300));
+  expect(seen).toHaveLength(2);
 });

@@ -145,6 +145,18 @@ test('trusts the service, not notify, and keeps the schedule', async () => {
   client.close();
 });
 
+test('polls once more after the poll in flight, however often notify is called', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'success'), {
+    latency: 1_500,
+  });
+  const wait = client.waitForFinalStatus(REFERENCE);
+  await vi.advanceTimersByTimeAsync(500);
+  for (let count = 0; count < 1_000; count++) client.notify(REFERENCE);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(momentsOf(seen)).toEqual([0, 1_500]);
+  await runToEnd(wait);
+});
+
 test('keeps a notify in flight if the poll fails', async () => {
   const { client, seen } = createScriptedService(respondInTurn(createResetError(), 'success'), {
     latency: 700,

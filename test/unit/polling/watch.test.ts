@@ -59,6 +59,17 @@ test('throws instead of yielding a final transaction that does not match', async
   expect(error).toMatchObject({ code: 'transaction_mismatch', transaction: { status: 'success' } });
 });
 
+test('yields nothing of a poll during which it is aborted', async () => {
+  const { client } = createScriptedService(respondInTurn('pending'));
+  const abort = new AbortController();
+  const { signal } = abort;
+  const wait = client.waitForFinalStatus(REFERENCE, { signal, onPoll: () => abort.abort() });
+  const ends = [wait.catch((error: unknown) => ({ statuses: [], error })), watched(client, { signal })];
+  expect(await runToEnd(Promise.all(ends))).toMatchObject(
+    Array(2).fill({ statuses: [], error: signal.reason }),
+  );
+});
+
 test('yields every change to a slow reader', async () => {
   const { client } = createScriptedService(
     respondInTurn('pending', 'processing', 'pending', 'processing', 'success'),
