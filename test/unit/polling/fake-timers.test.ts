@@ -127,20 +127,6 @@ test('measures the duration of a request after the clock is set back', async () 
   expect(Math.min(...elapsed)).toBeGreaterThanOrEqual(40);
 });
 
-test.each(Object.entries(fakes))('resolves a wait with a final status under %s', async (_, use) => {
-  const pass = use();
-  const { client } = createScriptedService(respondInTurn(...Array(20).fill('pending'), 'success'), {
-    polling: schedule,
-  });
-  let status: string | undefined;
-  const wait = client.waitForFinalStatus(REFERENCE).then((transaction) => {
-    status = transaction.status;
-  });
-  await pass(2 * MINUTE);
-  expect(status).toBe('success');
-  await wait;
-});
-
 test.each(Object.entries(fakes))('ends a wait at its deadline under %s', async (_, use) => {
   const pass = use();
   const { client, seen } = createScriptedService(respondInTurn('pending'), { polling: schedule });

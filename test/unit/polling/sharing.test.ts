@@ -9,10 +9,25 @@ import {
   timeSettlement,
   useFakeClock,
 } from '../../helpers/fake-clock.ts';
-import { createServiceWithSuccessFrom, measurePollTimes, readPollTimes } from '../../helpers/poll-times.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
+
+/** Creates a service that responds with `pending`, and with `success` from this time on, in milliseconds. */
+function createServiceWithSuccessFrom(time: number, options = {}) {
+  const startedAt = performance.now();
+  return createScriptedService(() => (performance.now() - startedAt < time ? 'pending' : 'success'), options);
+}
+
+/** Returns the times of the polls, in milliseconds. */
+const readPollTimes = (seen: { at: number }[]) => seen.map(({ at }) => at);
+
+/** Returns the times of the polls of a wait that shares them with no other wait. */
+async function measurePollTimes(success: number) {
+  const { client, seen } = createServiceWithSuccessFrom(success);
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE)));
+  return readPollTimes(seen);
+}
 
 const fast = { initialDelay: 0, minDelay: 500, maxDelay: 500 };
 
