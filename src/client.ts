@@ -77,8 +77,8 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
 
   constructor(options: PaymentsClientOptions | (PaymentsClientOptions & { journal: J }) = {}) {
     this.#options = normalizeOptions(options);
-    this.#send = createSend(this.#options, this.#requestIds, this.#closing.signal, (retryAfter, reference) =>
-      this.#poller.onRateLimited(retryAfter, reference),
+    this.#send = createSend(this.#options, this.#requestIds, this.#closing.signal, (retryAfter) =>
+      this.#poller.onRateLimited(retryAfter),
     );
     this.#poller = new Poller(this.#options, this.#send, this.#closing.signal);
     // By a symbol that is not part of the types: it is for `./follow-ups` and `./orders` alone. A static block would do it

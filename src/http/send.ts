@@ -24,13 +24,13 @@ export type Send = <Input, Request extends object, Result extends AnyTransaction
  * Creates the one {@link Send} of a client.
  *
  * @param closing once it is aborted, nothing is sent, and a pause before a retry ends.
- * @param onRateLimited is called for each 429, with its Retry-After in milliseconds and the reference of the request.
+ * @param onRateLimited is called for each 429, with its Retry-After in milliseconds.
  */
 export function createSend(
   client: NormalizedOptions,
   requestIds: RequestIds,
   closing: AbortSignal,
-  onRateLimited: (retryAfter: number | undefined, reference: string | undefined) => void,
+  onRateLimited: (retryAfter: number | undefined) => void,
 ): Send {
   const transport = client.transport ?? fetchTransport(client.fetch);
   const sender: Sender = { client, transport, closing, recentKeys: [], requestIds };
@@ -42,7 +42,7 @@ export function createSend(
         return await sendAttempt(sender, toAttempt(call, attempt), target, attempt);
       } catch (error) {
         const rateLimit = findRateLimit(error);
-        if (rateLimit) onRateLimited(rateLimit.retryAfter, subject.reference);
+        if (rateLimit) onRateLimited(rateLimit.retryAfter);
         const delay = retryDelay(error, attempt, call);
         if (delay === null || !(error instanceof PaymentsError)) throw error;
         client.report({ type: 'retry', ...subject, attempt, delay, error: error.code });

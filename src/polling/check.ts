@@ -54,12 +54,6 @@ export type PollResult =
   | { callResult: CallResult<Transaction>; error: undefined }
   | { callResult: undefined; error: unknown };
 
-/** Whether the service's rate limit let the request through. */
-export function isAccepted({ callResult, error }: PollResult): boolean {
-  if (callResult) return true;
-  return error instanceof APIError && !(error instanceof RateLimitError) && error.status < 500;
-}
-
 /** Returns how long the service asked to leave this reference alone, in milliseconds. */
 export function getRequestedPause({ callResult, error }: PollResult): number {
   if (error instanceof RateLimitError) return limitRetryAfter(error.retryAfter);

@@ -8,17 +8,8 @@ export interface HeapItem {
 export class Heap<Item extends HeapItem> {
   readonly #items: Item[] = [];
 
-  get size(): number {
-    return this.#items.length;
-  }
-
   get first(): Item | undefined {
     return this.#items[0];
-  }
-
-  /** Returns any item. `random` is a number from 0 up to 1. */
-  any(random: number): Item | undefined {
-    return this.#items[Math.floor(random * this.#items.length)];
   }
 
   /** Adds an item, or moves it to its new `dueAt`. */

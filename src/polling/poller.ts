@@ -1,9 +1,9 @@
-import { ClosedError, RateLimitError } from '../errors.ts';
+import { ClosedError } from '../errors.ts';
 import type { WaitEvent } from '../events.ts';
 import type { NormalizedOptions } from '../options.ts';
 import { NOTIFY_INTERVAL } from '../timing.ts';
 import { SharedAbortListeners } from './abort-listeners.ts';
-import { createPollCall, isAccepted, type PollResult, type SendPoll } from './check.ts';
+import { createPollCall, type PollResult, type SendPoll } from './check.ts';
 import { PollingClock } from './clock.ts';
 import { Heap } from './heap.ts';
 import type { NormalizedWait } from './normalize-wait.ts';
@@ -136,9 +136,9 @@ export class Poller {
     this.#setTimer(now);
   }
 
-  /** Records a 429 to any call of the client: about this reference, or about none. */
-  onRateLimited(retryAfter: number | undefined, reference: string | undefined): void {
-    this.#rateLimiter.onRateLimited(this.#clock.now(), retryAfter, reference);
+  /** Records a 429 to any call of the client. */
+  onRateLimited(retryAfter: number | undefined): void {
+    this.#rateLimiter.onRateLimited(this.#clock.now(), retryAfter);
   }
 
   #addGroup(request: NormalizedWait, startedMono: number): PollGroup {
@@ -158,7 +158,7 @@ export class Poller {
   }
 
   #schedulePoll(group: PollGroup, time: number): void {
-    const dueAt = Math.ceil(Math.max(time, this.#rateLimiter.getHeldUntil(group.reference)));
+    const dueAt = Math.ceil(time);
     if (group.heapIndex === -1 || dueAt < group.dueAt) this.#pollQueue.upsert(group, dueAt);
   }
 
@@ -243,11 +243,9 @@ export class Poller {
     const { group, dueAt } = waiter;
     if (isOverdue(waiter)) return now - dueAt >= FINAL_CHECK_TIMEOUT;
     if (now - dueAt >= MISSED_THRESHOLD) return true;
-    // A poll that was due after the deadline was held back by a 429 to its reference. A poll that ends at the deadline
-    // can free a slot in this very tick, too late for a check.
+    // A poll that ends at the deadline can free a slot in this very tick, too late for a check.
     return (
       group.attempts === 0 &&
-      group.dueAt <= dueAt &&
       group.dueAt >= this.#heldBackUntil &&
       this.#hasFreeSlot() &&
       this.#wasFullUntil < dueAt
@@ -263,7 +261,7 @@ export class Poller {
   #startDuePolls(): void {
     // The time is read for each poll: the caller's code can run in between, and take long.
     for (let now = this.#clock.now(); this.#canStartPoll(now); now = this.#clock.now()) {
-      const group = this.#rateLimiter.isPaused(now) ? this.#pickProbe(now) : this.#pollQueue.first;
+      const group = this.#pollQueue.first;
       if (!group) return;
       if (hasLiveWaiters(group, now)) this.#startPoll(group, now);
       else this.#pollQueue.remove(group);
@@ -280,20 +278,11 @@ export class Poller {
     return this.#inFlight < this.#client.polling.maxConcurrency;
   }
 
-  /** Picks any poll that is due, rather than the first: the first ones can be those that the service refuses. */
-  #pickProbe(now: number): PollGroup | undefined {
-    for (let count = 0; count < 5; count++) {
-      const group = this.#pollQueue.any(Math.random());
-      if (group && group.dueAt <= now && !(group.lastError instanceof RateLimitError)) return group;
-    }
-    return this.#pollQueue.first;
-  }
-
   #startPoll(group: PollGroup, now: number): void {
     const lag = Math.round(now - group.dueAt);
     const inFlight = new AbortController();
     this.#pollQueue.remove(group);
-    this.#rateLimiter.recordRequest(now, group.reference);
+    this.#rateLimiter.recordRequest(now);
     this.#inFlight++;
     group.attempts++;
     group.inFlight = inFlight;
@@ -301,7 +290,6 @@ export class Poller {
       const endedAt = this.#clock.now();
       if (!this.#hasFreeSlot()) this.#wasFullUntil = endedAt;
       this.#inFlight--;
-      if (isAccepted(result)) this.#rateLimiter.onAccepted(endedAt, now, group.reference);
       if (group.inFlight === inFlight) {
         group.inFlight = undefined;
         this.#handleResult(group, result, { lag, age: endedAt - now }, endedAt);

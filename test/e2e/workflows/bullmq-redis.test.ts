@@ -2,10 +2,10 @@ import { Redis } from 'ioredis';
 import { describe } from 'vitest';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { hasRedis, startRedis } from '../../helpers/databases.ts';
-import { describeBullMQ } from './bullmq.ts';
+import { describeQueue } from './scenarios.ts';
 
 describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
-  describeBullMQ('BullMQ on Redis', async () => {
+  describeQueue('BullMQ on Redis', 'bullmq', async () => {
     const server = await startRedis();
     const redis = new Redis(server.url);
     const journal = redisJournal(redis);
@@ -16,11 +16,11 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
         const keys = await redis.keys('bull:*');
         if (keys.length > 0) await redis.del(...keys);
       },
+      disconnect: () => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
       async dump() {
         const keys = await redis.keys('*');
-        return JSON.stringify(
-          await Promise.all(keys.map(async (key) => [key, await readContents(redis, key)])),
-        );
+        const contents = keys.map(async (key) => [key, await readContents(redis, key)]);
+        return JSON.stringify(await Promise.all(contents));
       },
       async stop() {
         await redis.quit();
@@ -31,24 +31,17 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
 });
 
 async function readContents(redis: Redis, key: string): Promise<unknown> {
-  const type = await redis.type(key);
-  switch (type) {
-    case 'hash':
-      return redis.hgetall(key);
-    case 'zset':
-      return redis.zrange(key, 0, '-1');
-    case 'list':
-      return redis.lrange(key, 0, -1);
-    case 'set':
-      return redis.smembers(key);
-    case 'stream':
-      return redis.xrange(key, '-', '+');
-    case 'string':
-      return redis.get(key);
+  const read: Record<string, () => Promise<unknown>> = {
+    hash: () => redis.hgetall(key),
+    zset: () => redis.zrange(key, 0, '-1'),
+    list: () => redis.lrange(key, 0, -1),
+    set: () => redis.smembers(key),
+    stream: () => redis.xrange(key, '-', '+'),
+    string: () => redis.get(key),
     // It was removed meanwhile.
-    case 'none':
-      return undefined;
-    default:
-      throw new Error(`${key} is a ${type}.`);
-  }
+    none: async () => undefined,
+  };
+  const type = await redis.type(key);
+  if (!read[type]) throw new Error(`${key} is a ${type}.`);
+  return await read[type]();
 }

@@ -8,7 +8,6 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
 import { closePool } from '../../helpers/close-pool.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { findFreePort } from '../../helpers/free-port.ts';
-import { note } from '../../helpers/resolution-note.ts';
 import { ExampleProcess } from './child-process.ts';
 import { newOrder, until } from './shop.ts';
 
@@ -111,18 +110,6 @@ describe('a web process and a cron job on PostgreSQL', () => {
       await sweep();
       return (await readState(id)) === state;
     }, `${id} to be ${state}`);
-  const expectOneParcel = async (id: string) => {
-    expect(await countParcels(id)).toBe(1);
-    expect(sandbox.charges).toHaveLength(1);
-  };
-
-  test('ends an order after a declined payment', async () => {
-    await open();
-    const id = await placeAndPay();
-    sandbox.decline(sandbox.charges[0]?.reference ?? '');
-    await sweepUntil(id, 'unpaid');
-    expect(await countParcels(id)).toBe(0);
-  });
 
   test('checks each payment once if two sweeps run at the same time', async () => {
     await open();
@@ -168,22 +155,6 @@ describe('a web process and a cron job on PostgreSQL', () => {
     expect(again.text).toContain('not pay again');
     expect(sandbox.charges).toHaveLength(1);
     expect(await countParcels(id)).toBe(0);
-  });
-
-  test('ends an order in review once a person has resolved its key', async () => {
-    await open();
-    sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
-    const id = await place();
-    const response = await pay(id);
-    expect(response.status).toBe(202);
-    expect(response.text).not.toMatch(/OutcomeUnknown|idempotency|ECONN|TXN-/);
-    await sweepUntil(id, 'in_review');
-    approve();
-    const { baseUrl, liveKey: apiKey } = sandbox;
-    using payments = new PaymentsClient({ baseUrl, apiKey, journal });
-    await payments.resolve(`${id}/1`, { reference: sandbox.charges[0]?.reference ?? '' }, note);
-    await sweepUntil(id, 'fulfilled');
-    await expectOneParcel(id);
   });
 
   test('sweeps by its schedule, also after a kill, and ends when asked to', async () => {

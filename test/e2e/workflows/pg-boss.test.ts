@@ -1,13 +1,7 @@
-import { afterAll, beforeAll } from 'vitest';
-import { describeInterruptions } from './interruptions.ts';
-import { PgBossExample } from './pg-boss-example.ts';
-import { describeWorkflow } from './scenarios.ts';
+import { describeQueueOnPostgres } from './queue-on-postgres.ts';
 
-const pgBoss = new PgBossExample();
-
-beforeAll(() => pgBoss.startServer());
-
-afterAll(() => pgBoss.stopServer());
-
-describeWorkflow(pgBoss);
-describeInterruptions(pgBoss);
+describeQueueOnPostgres('pg-boss on PostgreSQL', 'pg-boss', {
+  schema: 'pgboss',
+  tables: 'pgboss.job',
+  variable: 'DATABASE_URL',
+});

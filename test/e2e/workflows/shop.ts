@@ -1,19 +1,37 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NewOrder, Order, OrderState } from '../../../examples/workflows/shop/order.ts';
 import { Orders } from '../../../examples/workflows/shop/orders.ts';
 import { JournalError, PaymentsClient } from '../../../src/index.ts';
+import type { Journal } from '../../../src/journal/index.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
-import type { RunningEngine, WorkflowExample } from './example.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
+import { limitPatience } from '../../helpers/patience.ts';
+import { ExampleProcess } from './child-process.ts';
+
+/** One order workflow of examples/workflows, for the scenarios. */
+export interface WorkflowExample {
+  /** The title, such as `BullMQ on Redis`. */
+  readonly name: string;
+  /** The folder in examples/workflows. Its `server.ts` charges in the request of the customer, and follows each payment. */
+  readonly folder: string;
+  /** Starts what the engine needs, on loopback and with its files in `folder`. */
+  start(folder: string): Promise<RunningEngine>;
+}
+
+export interface RunningEngine {
+  /** The variables that its commands need, besides those that every example gets. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Opens the journal of the shop's payments. */
+  openJournal(): { journal: Journal; close(): void };
+  stop(): Promise<void>;
+}
 
 /** A schedule in milliseconds, with a deadline that no slow machine reaches. */
-export const fastChecks = {
+const fastChecks = {
   beforeDeadline: { initialDelay: 300, minDelay: 300, maxDelay: 1_000, timeout: 600_000 },
   afterDeadline: { minDelay: 500, maxDelay: 500, timeout: 1_200_000 },
 };
@@ -30,33 +48,21 @@ export const slowChecks = {
   afterDeadline: fastChecks.afterDeadline,
 };
 
-/** For a response that comes slowly, and on a machine that is very busy more so: the request does not end before. */
-export const patient = { PAYMENTS_TIMEOUT: '60000' };
-
 /** What the tests call the states of an order's payment. A paid order is placed until `onPaid` has shipped it. */
 const STATES = { unpaid: 'placed', processing: 'waiting', in_review: 'in_review', paid: 'placed' } as const;
 
 let orderNumber = 0;
 
-interface Spawning {
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly stdio: ['ignore', 'pipe', 'inherit'];
-}
-
 /** A shop that runs one example: with the service, the engine, the orders, and workers that a test can kill. */
 export class Shop {
   readonly orders: Orders;
-  readonly ordersFile: string;
-  readonly journalFile: string;
   readonly #example: WorkflowExample;
   readonly #engine: RunningEngine;
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;
-  readonly #customers = new Set<ChildProcess>();
-  readonly #otherWorkers: ChildProcess[] = [];
+  readonly #processes: ExampleProcess[] = [];
   #sandbox: Sandbox;
-  #worker: ChildProcess | undefined;
+  #worker: ExampleProcess | undefined;
 
   private constructor(
     example: WorkflowExample,
@@ -68,14 +74,13 @@ export class Shop {
     this.#engine = engine;
     this.#folder = folder;
     this.#sandbox = sandbox;
-    this.ordersFile = join(folder, 'orders.db');
-    this.journalFile = join(folder, 'journal.db');
-    this.orders = new Orders(this.ordersFile);
+    const ordersFile = join(folder, 'orders.db');
+    this.orders = new Orders(ordersFile);
     this.#env = {
       ...process.env,
       ...engine.env,
-      ORDERS_FILE: this.ordersFile,
-      JOURNAL_FILE: this.journalFile,
+      ORDERS_FILE: ordersFile,
+      JOURNAL_FILE: join(folder, 'journal.db'),
       JOURNAL_LEASE: '1500',
       PAYMENTS_BASE_URL: sandbox.baseUrl,
       PAYMENTS_API_KEY: sandbox.liveKey,
@@ -92,7 +97,14 @@ export class Shop {
   ): Promise<Shop> {
     const folder = mkdtempSync(join(tmpdir(), 'payments-workflow-'));
     const engine = await example.start(folder);
-    return new Shop(example, engine, await startSandbox(), { folder, schedule, env });
+    const SHOP_URL = await findFreeUrl();
+    const shop = new Shop(example, engine, await startSandbox(), {
+      folder,
+      schedule,
+      env: { SHOP_URL, ...env },
+    });
+    await shop.startWorker();
+    return shop;
   }
 
   get sandbox(): Sandbox {
@@ -110,47 +122,36 @@ export class Shop {
     };
   }
 
-  /** Starts a worker. `folder` can be another release of the example. */
-  async startWorker(folder = this.#example.folder): Promise<void> {
-    this.#worker = this.#spawnWorker(this.#spawning(folder));
-    await waitUntilReady(this.#worker);
+  async startWorker(): Promise<void> {
+    this.#worker = this.#spawn('server.ts');
+    await this.#worker.waitForLine((line) => line === 'ready');
   }
 
-  /** Starts one more worker, which runs until the test ends. Returns its process, for a test that freezes it. */
-  async startAnotherWorker(env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
-    const options = this.#spawning();
-    const worker = this.#spawnWorker({ ...options, env: { ...options.env, ...env } });
-    this.#otherWorkers.push(worker);
-    await waitUntilReady(worker);
-    return worker;
+  /** Starts one more worker, which runs until the test ends. */
+  async startAnotherWorker(): Promise<void> {
+    const worker = this.#spawn('server.ts', [], { SHOP_URL: await findFreeUrl() });
+    await worker.waitForLine((line) => line === 'ready');
   }
 
-  /** Kills the worker, as a crash or the out-of-memory killer does: none of its code runs any more. */
-  async killWorker(): Promise<void> {
-    await this.#endWorker('SIGKILL');
-  }
-
-  /** Asks the worker to end, as a deployment does. Returns its exit code. */
-  stopWorker(): Promise<unknown> {
-    return this.#endWorker('SIGTERM');
+  /**
+   * Ends the worker, and returns its exit code: by default as a crash or the out-of-memory killer does, and by `SIGTERM` as
+   * a deployment does.
+   */
+  async endWorker(signal: NodeJS.Signals = 'SIGKILL'): Promise<unknown> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    return worker?.kill(signal);
   }
 
   /** Places an order. Its customer presses the button again if no response comes: the test does not wait for it. */
-  async place(changes: Partial<NewOrder> = {}): Promise<string> {
-    const order = newOrder(changes);
-    const script = ['../shop/place-order.ts', JSON.stringify(order)];
-    const customer = spawn(process.execPath, script, this.#spawning());
-    this.#customers.add(customer);
-    customer.once('exit', () => this.#customers.delete(customer));
-    customer.stdout.resume();
+  async place(order = newOrder()): Promise<string> {
+    this.#spawn('../shop/place-order.ts', [JSON.stringify(order)]);
     await until(() => this.orders.find(order.id) !== undefined, `${order.id} to be stored`);
     return order.id;
   }
 
   async notify(reference: string): Promise<void> {
-    const child = spawn(process.execPath, ['../shop/payment-webhook.ts', reference], this.#spawning());
-    child.stdout.resume();
-    const [code] = await once(child, 'exit');
+    const code = await this.#spawn('../shop/payment-webhook.ts', [reference]).ended;
     if (code !== 0) throw new Error(`The webhook exited with ${code}.`);
   }
 
@@ -205,31 +206,27 @@ export class Shop {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#customers, ...this.#otherWorkers].map((child) => kill(child, 'SIGKILL')));
-    await this.killWorker();
+    await Promise.all(this.#processes.map((child) => child.kill()));
     this.orders.close();
     await this.sandbox.close();
     await this.#engine.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #endWorker(signal: NodeJS.Signals): Promise<unknown> {
-    const worker = this.#worker;
-    this.#worker = undefined;
-    return worker && kill(worker, signal);
-  }
-
-  #spawnWorker(options: Spawning): ChildProcess {
-    return spawn(process.execPath, ['server.ts'], options);
-  }
-
-  #spawning(folder = this.#example.folder): Spawning {
-    const cwd = resolve('examples/workflows', folder);
-    return { cwd, env: this.#env, stdio: ['ignore', 'pipe', 'inherit'] };
+  #spawn(script: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): ExampleProcess {
+    const cwd = resolve('examples/workflows', this.#example.folder);
+    const child = new ExampleProcess(process.execPath, [script, ...args], {
+      cwd,
+      env: { ...this.#env, ...env },
+    });
+    this.#processes.push(child);
+    return child;
   }
 }
 
-export function newOrder(changes: Partial<NewOrder> = {}): NewOrder {
+const findFreeUrl = async () => `http://127.0.0.1:${await findFreePort()}`;
+
+export function newOrder(): NewOrder {
   orderNumber++;
   return {
     id: `order-${orderNumber}`,
@@ -238,38 +235,14 @@ export function newOrder(changes: Partial<NewOrder> = {}): NewOrder {
     customer_email: `ama${orderNumber}@example.com`,
     phone: `024412${String(orderNumber).padStart(4, '0')}`,
     network: 'mtn',
-    ...changes,
   };
 }
 
-/** Ends a process by a signal, and returns its exit code. */
-async function kill(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const gone = once(child, 'exit');
-  child.kill(signal);
-  const [code] = await gone;
-  return code;
-}
-
-/** A worker prints `ready` once it takes work. */
-async function waitUntilReady(worker: ChildProcess): Promise<void> {
-  const ready = Promise.withResolvers<void>();
-  worker.once('exit', (code) =>
-    ready.reject(new Error(`The worker exited with ${code} before it was ready.`)),
-  );
-  if (worker.stdout) {
-    createInterface({ input: worker.stdout }).on('line', (line) => {
-      if (line === 'ready') ready.resolve();
-    });
-  }
-  await ready.promise;
-}
-
-/** Waits until a condition holds, or fails after 90 s. */
+/** Waits until a condition holds. */
 export async function until(isDone: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const startedAt = Date.now();
+  const assertPatience = limitPatience(what);
   while (!(await isDone())) {
-    if (Date.now() - startedAt > 90_000) throw new Error(`Waited 90 s for ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    assertPatience();
+    await sleep(20);
   }
 }

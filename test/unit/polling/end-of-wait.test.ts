@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import type { PaymentsClient } from '../../../src/index.ts';
+import { ClosedError, type PaymentsClient, type Transaction } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import {
   flushMicrotasks,
@@ -11,68 +11,12 @@ import {
   useFakeClock,
 } from '../../helpers/fake-clock.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
-import { catchError } from '../../helpers/service.ts';
+import { catchError, charge, payment } from '../../helpers/service.ts';
 
 useFakeClock();
 
 const never = () => new Promise<never>(() => {});
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
-
-/** The states in which a wait can end. */
-const situations = [
-  { where: 'between polls', say: respondInTurn('pending'), polling: {} },
-  { where: 'in flight', say: never, polling: {} },
-  { where: 'in the queue', say: never, polling: { maxConcurrency: 1 } },
-  { where: 'in a pause after a 429', say: respondInTurn(new Response('', { status: 429 })), polling: {} },
-] as const;
-
-/** What ends it, two seconds after its start. */
-const endings = {
-  abort: (_: PaymentsClient, abort: AbortController) => abort.abort(new Error('the shop shuts down')),
-  close: (client: PaymentsClient) => client.close(),
-  deadline: () => {},
-};
-
-const cases = situations.flatMap((situation) =>
-  (['abort', 'close', 'deadline'] as const).map((ending) => ({ ...situation, ending })),
-);
-
-test.each(cases)(
-  'leaves no request, timer or listener after $ending $where',
-  async ({ where, say, polling, ending }) => {
-    const { client, seen } = createScriptedService(say, { polling });
-    const abort = new AbortController();
-    const before = new AbortController();
-    const sent = () => seen.filter(({ reference }) => reference === REFERENCE).length;
-    const first = timeSettlement(
-      client.waitForFinalStatus('TXN-first', { timeout: 2_001, signal: before.signal }),
-    );
-    const wait = timeSettlement(
-      client.waitForFinalStatus(REFERENCE, {
-        signal: abort.signal,
-        timeout: ending === 'deadline' ? 2_000 : MINUTE,
-        initialDelay: 2_500,
-        minDelay: 2_500,
-      }),
-    );
-    await vi.advanceTimersByTimeAsync(2_000);
-    endings[ending](client, abort);
-    await flushMicrotasks();
-    expect(listeners(abort.signal)).toBe(0);
-    expect(await wait).toMatchObject({ at: 2_000, error: expect.any(Error) });
-    const sentBefore = sent();
-    expect(sentBefore === 0).toBe(where === 'in the queue');
-
-    // The slot is free now: no request must leave for a wait that has ended.
-    before.abort();
-    await flushMicrotasks();
-    await first;
-    expect(vi.getTimerCount()).toBe(0);
-    await vi.advanceTimersByTimeAsync(10 * MINUTE);
-    expect(sent()).toBe(sentBefore);
-    expect([listeners(abort.signal), listeners(before.signal)]).toEqual([0, 0]);
-  },
-);
 
 test('rejects with the reason of the signal, whatever it is', async () => {
   const { client } = createScriptedService(never);
@@ -96,40 +40,6 @@ test('checks nothing if the signal is already aborted', async () => {
   expect(seen).toEqual([]);
 });
 
-test('sends no request after an abort before the first request', async () => {
-  const key = Promise.withResolvers<string>();
-  const { client, seen } = createScriptedService(respondInTurn('success'), { apiKey: () => key.promise });
-  const abort = new AbortController();
-  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
-  await vi.advanceTimersByTimeAsync(100);
-  abort.abort();
-  key.resolve('sk_test_late');
-  await runToEnd(wait);
-  expect(seen).toEqual([]);
-});
-
-test('ignores a response that arrives after the end of the wait', async () => {
-  const responses: ((status: string) => void)[] = [];
-  const { client, seen } = createScriptedService(() => new Promise((resolve) => responses.push(resolve)));
-  const abort = new AbortController();
-  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
-  await vi.advanceTimersByTimeAsync(100);
-  abort.abort();
-  for (const respond of responses) respond('pending');
-  expect(await wait).toMatchObject({ at: 100, value: undefined });
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(seen).toHaveLength(1);
-  expect(vi.getTimerCount()).toBe(0);
-});
-
-test('leaves no timer and no listener after a final status', async () => {
-  const { client } = createScriptedService(respondInTurn('pending', 'success'));
-  const { signal } = new AbortController();
-  await runToEnd(client.waitForFinalStatus(REFERENCE, { signal }), 8 * SECOND);
-  expect(vi.getTimerCount()).toBe(0);
-  expect(listeners(signal)).toBe(0);
-});
-
 test('keeps one listener and one timer for 10,000 waits, and none after abort', async () => {
   const { client } = createScriptedService(never);
   const abort = new AbortController();
@@ -151,47 +61,69 @@ test('keeps one listener and one timer for 10,000 waits, and none after abort', 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('keeps the listener as long as one wait on the signal', async () => {
-  const { client } = createScriptedService((reference) => (reference === 'TXN-long' ? 'pending' : 'success'));
-  const { signal } = new AbortController();
-  const long = timeSettlement(client.waitForFinalStatus('TXN-long', { signal, timeout: MINUTE }));
-  await runToEnd(client.waitForFinalStatus('TXN-short', { signal }), SECOND);
-  expect(listeners(signal)).toBe(1);
-  await runToEnd(long);
-  expect(listeners(signal)).toBe(0);
-});
+const laterCalls: Record<string, (client: PaymentsClient) => Promise<unknown>> = {
+  initialize: (client) => client.initialize(payment),
+  chargeMobileMoney: (client) => client.chargeMobileMoney(charge),
+  verify: (client) => client.verify(REFERENCE),
+  check: (client) => client.check(REFERENCE),
+  waitForFinalStatus: (client) => client.waitForFinalStatus(REFERENCE),
+  watch: (client) => client.watch(REFERENCE).next(),
+  reconcile: (client) => client.reconcile([REFERENCE]).next(),
+};
 
-test('accepts a new wait on a signal that other waits have left', async () => {
-  const { client } = createScriptedService((reference) => (reference === 'TXN-long' ? 'pending' : 'success'));
-  const abort = new AbortController();
-  await runToEnd(client.waitForFinalStatus('TXN-short', { signal: abort.signal }), SECOND);
-  const long = timeSettlement(client.waitForFinalStatus('TXN-long', { signal: abort.signal }));
-  await vi.advanceTimersByTimeAsync(SECOND);
-  abort.abort();
-  expect(await long).toMatchObject({ at: SECOND, error: { name: 'AbortError' } });
-});
+test.each(Object.entries(laterCalls))(
+  'rejects %s with ClosedError after close and sends nothing',
+  async (_, call) => {
+    const { client, seen } = createScriptedService(respondInTurn('success'));
+    client.close();
+    expect(await runToEnd(catchError(call(client)))).toBeInstanceOf(ClosedError);
+    expect(seen).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
 
-test('ends the wait and leaves nothing after break in a watch', async () => {
+test('closes the client at the end of a using block', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const { signal } = new AbortController();
-  const statuses: string[] = [];
-  const reading = (async () => {
-    for await (const { status } of client.watch(REFERENCE, { signal })) {
-      statuses.push(status);
-      break;
-    }
-  })();
-  await runToEnd(reading, SECOND);
-  expect(statuses).toEqual(['pending']);
+  let wait: Promise<{ value: Transaction | undefined; error: unknown }>;
+  {
+    using payments = client;
+    wait = timeSettlement(payments.waitForFinalStatus(REFERENCE));
+    await vi.advanceTimersByTimeAsync(SECOND);
+  }
+  expect((await wait).error).toBeInstanceOf(ClosedError);
   expect(vi.getTimerCount()).toBe(0);
-  expect(listeners(signal)).toBe(0);
-  await vi.advanceTimersByTimeAsync(10 * MINUTE);
   expect(seen).toHaveLength(1);
 });
 
-test('checks nothing if no reader reads the watch', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  client.watch(REFERENCE);
-  await vi.advanceTimersByTimeAsync(MINUTE);
+test('sends no request after close in the apiKey function', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('success'), {
+    apiKey: () => {
+      client.close();
+      return 'sk_test_late';
+    },
+  });
+  const waits = ['TXN-0', 'TXN-1'].map((reference) => timeSettlement(client.waitForFinalStatus(reference)));
+  const ends = await runToEnd(Promise.all(waits), MINUTE);
+  expect(ends).toMatchObject(Array(2).fill({ error: { code: 'closed' } }));
   expect(seen).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('does not hang if a wait restarts in its wait event after its deadline', async () => {
+  let again = 0;
+  const startedAt = Date.now();
+  const { client } = createScriptedService(respondInTurn('pending'), {
+    onEvent: ({ type }) => {
+      if (type !== 'wait' || ++again > 50) return;
+      timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt, timeout: SECOND }));
+    },
+  });
+  timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt, timeout: SECOND }));
+  await vi.advanceTimersByTimeAsync(SECOND + 10);
+  // One for each wake-up of the timer, so that all other work gets its turn in between.
+  expect(again).toBeGreaterThan(1);
+  expect(again).toBeLessThan(50);
+  await runToEnd(Promise.resolve());
+  expect(again).toBeGreaterThan(50);
+  expect(vi.getTimerCount()).toBe(0);
 });

@@ -1,6 +1,7 @@
+import { mock as nodeMock } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { ModernFakeTimers } from '@jest/fake-timers';
-import { afterEach, expect, test, vi } from 'vitest';
-import { WaitTimeoutError } from '../../../src/index.ts';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -9,60 +10,87 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('reaches a deadline of ten minutes under the fake timers of vitest', async () => {
-  vi.useFakeTimers();
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const failure = catchError(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(600_000);
-  expect(await failure).toBeInstanceOf(WaitTimeoutError);
-  expect(await failure).toMatchObject({ elapsed: 600_000 });
-  expect(seen.length).toBeGreaterThan(45);
-});
+const MINUTE = 60_000;
 
-/** The object `jest` of a test file under Jest. */
-function jestTimers() {
+const schedule = { initialDelay: 5_000, minDelay: 5_000, maxDelay: 5_000 };
+
+/** Each leaves `performance` real and returns a function that advances the time. */
+const fakes: Record<string, () => (time: number) => Promise<unknown>> = {
+  'setTimeout of node:test': () => nodeTimers(['setTimeout']),
+  'setTimeout and Date of node:test': () => nodeTimers(['setTimeout', 'Date']),
+  'setTimeout of Vitest': () => vitestTimers(['setTimeout', 'clearTimeout']),
+  'setTimeout and Date of Vitest': () => vitestTimers(['setTimeout', 'clearTimeout', 'Date']),
+  'all but performance of Jest': () => {
+    const jest = fakeByJest([...needed, 'performance']);
+    return (time) => jest.advanceTimersByTimeAsync(time);
+  },
+};
+
+/** What Node's own fetch and the tests need. */
+const needed = ['queueMicrotask', 'setImmediate', 'nextTick'] as const;
+
+/** Returns the object `jest` of a test file under Jest, with fake timers. */
+function fakeByJest(doNotFake: ('queueMicrotask' | 'setImmediate' | 'nextTick' | 'performance')[]) {
   const config: object = { fakeTimers: { enableGlobally: false } };
-  return new ModernFakeTimers({ global: globalThis, config: config as never });
+  const jest = new ModernFakeTimers({ global: globalThis, config: config as never });
+  jest.useFakeTimers({ doNotFake });
+  onTestFinished(() => jest.useRealTimers());
+  return jest;
 }
 
-test('reaches a deadline of ten minutes under the fake timers of Jest', async () => {
-  const jest = jestTimers();
-  // Node's own fetch reads a body with queueMicrotask, which Jest would fake.
-  jest.useFakeTimers({ doNotFake: ['queueMicrotask'] });
-  try {
-    const { client, seen } = createScriptedService(respondInTurn('pending'));
-    const failure = catchError(client.waitForFinalStatus(REFERENCE));
-    await jest.advanceTimersByTimeAsync(600_000);
-    expect(await failure).toMatchObject({ code: 'wait_timeout', elapsed: 600_000, lastStatus: 'pending' });
-    expect(seen.length).toBeGreaterThan(45);
-  } finally {
-    jest.useRealTimers();
-  }
-});
+/** `tick` runs timers only: the promises that they resolve need a turn of the event loop. */
+function nodeTimers(apis: ('setTimeout' | 'Date')[]) {
+  nodeMock.timers.enable({ apis });
+  onTestFinished(() => nodeMock.timers.reset());
+  return async (time: number) => {
+    for (let passed = 0; passed < time; passed += 100) {
+      nodeMock.timers.tick(100);
+      await turn();
+    }
+  };
+}
 
-test('reaches its deadline under all fakes of Jest', async () => {
-  const jest = jestTimers();
-  jest.useFakeTimers();
-  try {
-    const { client } = createScriptedService(respondInTurn('pending'));
-    const failure = catchError(client.waitForFinalStatus(REFERENCE));
-    await jest.advanceTimersByTimeAsync(600_000);
-    expect(await failure).toMatchObject({ code: 'wait_timeout', elapsed: 600_000 });
-  } finally {
-    jest.useRealTimers();
-  }
-});
+function vitestTimers(toFake: ('setTimeout' | 'clearTimeout' | 'Date')[]) {
+  vi.useFakeTimers({ toFake });
+  return (time: number) => vi.advanceTimersByTimeAsync(time);
+}
 
-test('reaches its deadline if fake timers advance one by one', async () => {
-  vi.useFakeTimers();
-  const { client } = createScriptedService(respondInTurn('pending', 'pending', 'processing', 'success'));
-  let status: string | undefined;
-  const wait = client.waitForFinalStatus(REFERENCE).then((transaction) => {
-    status = transaction.status;
-  });
-  for (let count = 0; count < 20 && !status; count++) await vi.advanceTimersToNextTimerAsync();
-  await wait;
-  expect(status).toBe('success');
+/** Each leaves `performance` real, and fakes `Date` too. It returns a function that advances the time in one step. */
+const steps: [name: string, use: () => (time: number) => unknown][] = [
+  [
+    'tick of node:test',
+    () => {
+      nodeMock.timers.enable({ apis: ['setTimeout', 'Date'] });
+      onTestFinished(() => nodeMock.timers.reset());
+      return (time) => nodeMock.timers.tick(time);
+    },
+  ],
+  ['advanceTimersByTime of Vitest', () => fromVitest((time) => vi.advanceTimersByTime(time))],
+  ['advanceTimersByTimeAsync of Vitest', () => fromVitest((time) => vi.advanceTimersByTimeAsync(time))],
+  ['advanceTimersByTime of Jest', () => fromJest((jest, time) => jest.advanceTimersByTime(time))],
+  ['advanceTimersByTimeAsync of Jest', () => fromJest((jest, time) => jest.advanceTimersByTimeAsync(time))],
+];
+
+function fromVitest(advance: (time: number) => unknown) {
+  vitestTimers(['setTimeout', 'clearTimeout', 'Date']);
+  return advance;
+}
+
+function fromJest(advance: (jest: ModernFakeTimers, time: number) => unknown) {
+  const jest = fakeByJest([...needed, 'performance']);
+  return (time: number) => advance(jest, time);
+}
+
+/** By the length of one step. What a step is too coarse for is on the page about testing. */
+const table = steps.flatMap(([name, use]) => [1_000, 10_000, 60_000].map((step) => ({ name, step, use })));
+
+test('reaches a deadline of ten minutes if Jest fakes performance too', async () => {
+  const jest = fakeByJest(['queueMicrotask']);
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const failure = catchError(client.waitForFinalStatus(REFERENCE));
+  await jest.advanceTimersByTimeAsync(600_000);
+  expect(await failure).toMatchObject({ code: 'wait_timeout', elapsed: 600_000, lastStatus: 'pending' });
+  expect(seen.length).toBeGreaterThan(45);
 });
 
 test('works if fake timers start and end during the life of the client', async () => {
@@ -97,4 +125,96 @@ test('measures the duration of a request after the clock is set back', async () 
   const onPoll = (poll: { elapsed: number }) => elapsed.push(poll.elapsed);
   for (let count = 0; count < 3; count++) await client.waitForFinalStatus(REFERENCE, { onPoll });
   expect(Math.min(...elapsed)).toBeGreaterThanOrEqual(40);
+});
+
+test.each(Object.entries(fakes))('ends a wait at its deadline under %s', async (_, use) => {
+  const pass = use();
+  const { client, seen } = createScriptedService(respondInTurn('pending'), { polling: schedule });
+  let over = false;
+  const failure = catchError(client.waitForFinalStatus(REFERENCE)).finally(() => {
+    over = true;
+  });
+  await pass(10 * MINUTE - 10_000);
+  expect(over).toBe(false);
+  // Between two timers the client does not see the time that passes: allow a few seconds more.
+  await pass(MINUTE);
+  expect(over).toBe(true);
+  expect(await failure).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending' });
+  expect(seen.length).toBeGreaterThan(110);
+  expect(seen.length).toBeLessThan(125);
+});
+
+test.each(Object.entries(fakes))(
+  'keeps the pause after a 429 and the polls after it under %s',
+  async (_, use) => {
+    const pass = use();
+    const busy = new Response('', { status: 429, headers: { 'retry-after': '20' } });
+    const { client, seen } = createScriptedService(respondInTurn(busy, 'success'), { polling: schedule });
+    const wait = client.waitForFinalStatus(REFERENCE);
+    await pass(15_000);
+    expect(seen).toHaveLength(1);
+    await pass(15_000);
+    expect(seen).toHaveLength(2);
+    expect((await wait).status).toBe('success');
+  },
+);
+
+test.each(table)('checks, and ends at its deadline, in steps of $step ms by $name', async ({ step, use }) => {
+  const advance = use();
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  let isOver = false;
+  const failure = catchError(client.waitForFinalStatus(REFERENCE)).finally(() => {
+    isOver = true;
+  });
+  let passed = 0;
+  for (; !isOver && passed < 20 * MINUTE; passed += step) {
+    await advance(step);
+    await turn();
+    await turn();
+  }
+  expect(await failure).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending' });
+  expect(passed).toBeGreaterThanOrEqual(10 * MINUTE - 1_000);
+  expect(passed).toBeLessThanOrEqual(10 * MINUTE + 2 * step);
+  expect(seen.length).toBeGreaterThanOrEqual((10 * MINUTE) / (15_000 + step) - 1);
+  expect(seen.length).toBeLessThanOrEqual(60);
+});
+
+test('keeps a rate far below one per second without performance', async () => {
+  const pass = vitestTimers(['setTimeout', 'clearTimeout']);
+  const { client, seen } = createScriptedService(respondInTurn('success'), {
+    polling: { maxRequestsPerSecond: 0.1 },
+  });
+  const waits = [1, 2, 3].map((index) => client.waitForFinalStatus(`TXN-${index}`));
+  await pass(9_000);
+  expect(seen).toHaveLength(1);
+  await pass(12_000);
+  expect(seen).toHaveLength(3);
+  await Promise.all(waits);
+});
+
+test('keeps a wait if only Date or only performance is fake', async () => {
+  for (const toFake of [['Date'], ['performance']] as const) {
+    vi.useFakeTimers({ toFake: [...toFake] });
+    const { client } = createScriptedService(respondInTurn('pending', 'success'));
+    const short = { initialDelay: 1, minDelay: 20, maxDelay: 20 };
+    expect(await client.waitForFinalStatus(REFERENCE, short)).toMatchObject({ status: 'success' });
+    vi.useRealTimers();
+  }
+});
+
+test('works after fake timers that were ten minutes ahead', async () => {
+  const pass = vitestTimers(['setTimeout', 'clearTimeout']);
+  let left = Number.POSITIVE_INFINITY;
+  const { client } = createScriptedService(() => (--left > 0 ? 'pending' : 'success'), { polling: schedule });
+  const failure = catchError(client.waitForFinalStatus(REFERENCE));
+  await pass(11 * MINUTE);
+  expect(await failure).toMatchObject({ code: 'wait_timeout' });
+  vi.useRealTimers();
+  left = 4;
+  const short = { initialDelay: 1, minDelay: 20, maxDelay: 20 };
+  expect(await client.waitForFinalStatus(REFERENCE, short)).toMatchObject({ status: 'success' });
+  expect(left).toBe(0);
+  left = Number.POSITIVE_INFINITY;
+  const wait = client.waitForFinalStatus(REFERENCE, { ...short, timeout: 300 });
+  expect(await catchError(wait)).toMatchObject({ code: 'wait_timeout' });
 });

@@ -1,6 +1,23 @@
+import { runInNewContext } from 'node:vm';
+import { build } from 'esbuild';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isFinal, type NextDelayInput, nextDelay } from '../../../src/schedule.ts';
+
+/** Returns the times of all checks. `given` returns the options of each. */
+function momentsOf(given: () => Partial<NextDelayInput>): number[] {
+  const times: number[] = [];
+  let elapsed = 0;
+  for (;;) {
+    const delay = nextDelay({ ...given(), elapsed });
+    if (delay === null || times.length > 100_000) return times;
+    elapsed += delay;
+    times.push(elapsed);
+  }
+}
+
+// Built by `npm run build`, which `npm test` runs first.
+const dist = new URL('../../../dist/', import.meta.url);
 
 test.each([
   // The first check is 8 s after the charge, unless that is sooner than the shortest delay.
@@ -73,18 +90,6 @@ test.each([
 ])('changes the delay by a tenth for a random of %d', (random, delay) => {
   expect(nextDelay({ elapsed: 60_000, random })).toBe(delay);
 });
-
-/** Returns the times of all checks. `given` returns the options of each. */
-function momentsOf(given: () => Partial<NextDelayInput>): number[] {
-  const times: number[] = [];
-  let elapsed = 0;
-  for (;;) {
-    const delay = nextDelay({ ...given(), elapsed });
-    if (delay === null || times.length > 100_000) return times;
-    elapsed += delay;
-    times.push(elapsed);
-  }
-}
 
 const duration = (least: number, most: number) =>
   fc.oneof(fc.integer({ min: least, max: most }), fc.double({ min: least, max: most, noNaN: true }));
@@ -207,7 +212,23 @@ test('isFinal accepts success, failed and abandoned alone', () => {
   );
 });
 
-test('isFinal accepts finalStatuses in place of the default', () => {
-  expect(isFinal('abandoned', ['success', 'failed'])).toBe(false);
-  expect(isFinal('success', ['success', 'failed'])).toBe(true);
-});
+test.each(['schedule.js', 'schedule.cjs'])(
+  '%s runs without import, clock, randomness or timers',
+  async (name) => {
+    const { outputFiles } = await build({
+      entryPoints: [new URL(name, dist).pathname],
+      bundle: true,
+      format: 'iife',
+      globalName: 'schedule',
+      write: false,
+    });
+    const code = outputFiles[0]?.text ?? '';
+    // Not even named: another path through the code could use it.
+    expect(code).not.toMatch(
+      /\b(?:require\(|import\b|Date\b|performance\b|random\(|set(?:Timeout|Interval|Immediate)|process\b)/,
+    );
+    // A new context has the globals of the language alone.
+    const run = 'schedule.nextDelay({ elapsed: 60000, retryAfter: 9000 })';
+    expect(runInNewContext(`delete globalThis.Date; delete Math.random; ${code}; ${run}`)).toBe(9_000);
+  },
+);

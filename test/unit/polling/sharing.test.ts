@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { type PaymentsEvent, type Poll, TransactionMismatchError } from '../../../src/index.ts';
+import type { PaymentsEvent, Poll } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import {
   flushMicrotasks,
@@ -9,19 +9,29 @@ import {
   timeSettlement,
   useFakeClock,
 } from '../../helpers/fake-clock.ts';
-import { createServiceWithSuccessFrom, measurePollTimes, readPollTimes } from '../../helpers/poll-times.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
-test('makes the polls of one for 50 waits on one reference', async () => {
-  const alone = await measurePollTimes(50 * SECOND);
-  const { client, seen } = createServiceWithSuccessFrom(50 * SECOND);
-  const waits = Array.from({ length: 50 }, () => client.waitForFinalStatus(REFERENCE));
-  const transactions = await runToEnd(Promise.all(waits));
-  expect(transactions.map(({ status }) => status)).toEqual(Array(50).fill('success'));
-  expect(readPollTimes(seen)).toEqual(alone);
-});
+/** Creates a service that responds with `pending`, and with `success` from this time on, in milliseconds. */
+function createServiceWithSuccessFrom(time: number, options = {}) {
+  const startedAt = performance.now();
+  return createScriptedService(() => (performance.now() - startedAt < time ? 'pending' : 'success'), options);
+}
+
+/** Returns the times of the polls, in milliseconds. */
+const readPollTimes = (seen: { at: number }[]) => seen.map(({ at }) => at);
+
+/** Returns the times of the polls of a wait that shares them with no other wait. */
+async function measurePollTimes(success: number) {
+  const { client, seen } = createServiceWithSuccessFrom(success);
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE)));
+  return readPollTimes(seen);
+}
+
+const fast = { initialDelay: 0, minDelay: 500, maxDelay: 500 };
+
+const slow = { initialDelay: 0, minDelay: MINUTE, maxDelay: MINUTE };
 
 test('makes the polls of the first for waits that join one after another', async () => {
   const alone = await measurePollTimes(50 * SECOND);
@@ -33,77 +43,6 @@ test('makes the polls of the first for waits that join one after another', async
   }
   await runToEnd(Promise.all(waits));
   expect(readPollTimes(seen)).toEqual(alone);
-});
-
-test('keeps the other waits when one aborts, even the first one in flight', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'), { latency: SECOND });
-  const aborts = [new AbortController(), new AbortController()];
-  const [first, second] = aborts.map(({ signal }) =>
-    timeSettlement(client.waitForFinalStatus(REFERENCE, { signal })),
-  );
-  const third = timeSettlement(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(500);
-  aborts[0]?.abort(new Error('first'));
-  expect(await first).toMatchObject({ at: 500, error: { message: 'first' } });
-  expect(seen[0]?.signal.aborted).toBe(false);
-  await vi.advanceTimersByTimeAsync(3 * SECOND);
-  aborts[1]?.abort(new Error('second'));
-  expect(await second).toMatchObject({ error: { message: 'second' } });
-  expect((await runToEnd(third)).value?.status).toBe('success');
-});
-
-test('aborts the request in flight when the last wait ends, not before', async () => {
-  const { client, seen } = createScriptedService(() => new Promise(() => {}));
-  const aborts = Array.from({ length: 3 }, () => new AbortController());
-  const waits = aborts.map(({ signal }) => timeSettlement(client.waitForFinalStatus(REFERENCE, { signal })));
-  await vi.advanceTimersByTimeAsync(100);
-  const inFlight: unknown[] = [];
-  for (const abort of aborts) {
-    abort.abort();
-    inFlight.push(seen[0]?.signal.aborted);
-  }
-  expect(inFlight).toEqual([false, false, true]);
-  await Promise.all(waits);
-});
-
-test('ends all waits that share a signal and a reference', async () => {
-  const { client } = createScriptedService(respondInTurn('pending'));
-  const abort = new AbortController();
-  const waits = Array.from({ length: 5 }, () =>
-    timeSettlement(client.waitForFinalStatus(REFERENCE, { signal: abort.signal })),
-  );
-  await vi.advanceTimersByTimeAsync(SECOND);
-  abort.abort();
-  const ends = await Promise.all(waits);
-  expect(ends.map(({ at }) => at)).toEqual(Array(5).fill(SECOND));
-});
-
-test('compares expect for each wait', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
-  const [right, wrong, careless] = await runToEnd(
-    Promise.all([
-      timeSettlement(client.waitForFinalStatus(REFERENCE, { expect: { amount: '25.50', currency: 'ghs' } })),
-      timeSettlement(client.waitForFinalStatus(REFERENCE, { expect: { amount: 100 } })),
-      timeSettlement(client.waitForFinalStatus(REFERENCE)),
-    ]),
-  );
-  expect(right.value?.status).toBe('success');
-  expect(wrong.error).toBeInstanceOf(TransactionMismatchError);
-  expect(careless.value?.status).toBe('success');
-  expect(seen).toHaveLength(2);
-});
-
-test('applies finalStatuses to each wait', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('abandoned', 'pending', 'success'));
-  const [usual, longWait] = await runToEnd(
-    Promise.all([
-      timeSettlement(client.waitForFinalStatus(REFERENCE)),
-      timeSettlement(client.waitForFinalStatus(REFERENCE, { finalStatuses: ['success', 'failed'] })),
-    ]),
-  );
-  expect(usual.value?.status).toBe('abandoned');
-  expect(longWait.value?.status).toBe('success');
-  expect(seen).toHaveLength(3);
 });
 
 test('sends the headers of the first wait', async () => {
@@ -169,19 +108,6 @@ test('ignores the response to an aborted request in a new wait', async () => {
   expect((await old).value).toBeUndefined();
 });
 
-test('shares polls among waits and watches of one client only', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
-  const statuses = (async () => {
-    const list: string[] = [];
-    for await (const { status } of client.watch(REFERENCE)) list.push(status);
-    return list;
-  })();
-  const wait = client.waitForFinalStatus(REFERENCE);
-  expect(await runToEnd(statuses)).toEqual(['pending', 'success']);
-  expect((await wait).status).toBe('success');
-  expect(seen).toHaveLength(2);
-});
-
 test('reports one event for each poll and one for each wait', async () => {
   const events: PaymentsEvent[] = [];
   const { client } = createScriptedService(respondInTurn('pending', 'success'), {
@@ -193,10 +119,102 @@ test('reports one event for each poll and one for each wait', async () => {
   expect(events.filter(({ type }) => type === 'wait')).toHaveLength(3);
 });
 
-test('ends 10,000 waits on one reference together', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
-  const waits = Array.from({ length: 10_000 }, () => client.waitForFinalStatus(REFERENCE));
-  const transactions = await runToEnd(Promise.all(waits), MINUTE);
-  expect(new Set(transactions.map(({ status }) => status))).toEqual(new Set(['success']));
-  expect(seen).toHaveLength(2);
+test('polls as often as a joining wait asks for', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  timeSettlement(client.waitForFinalStatus(REFERENCE, slow));
+  await vi.advanceTimersByTimeAsync(10_100);
+  timeSettlement(client.waitForFinalStatus(REFERENCE, fast));
+  await vi.advanceTimersByTimeAsync(1_500);
+  expect(readPollTimes(seen)).toEqual([0, 10_100, 10_600, 11_100, 11_600]);
+  client.close();
+});
+
+test('polls as seldom as the remaining waits allow when the frequent one ends', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const abort = new AbortController();
+  timeSettlement(client.waitForFinalStatus(REFERENCE, { ...fast, signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(1_200);
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
+  abort.abort();
+  await vi.advanceTimersByTimeAsync(11_800);
+  expect(readPollTimes(seen)).toEqual([0, 500, 1_000, 1_500, 8_000, 11_000]);
+  client.close();
+});
+
+test('polls no sooner for a joining wait than the service asked for', async () => {
+  const busy = new Response('', { status: 503, headers: { 'retry-after': '12' } });
+  const { client, seen } = createScriptedService(respondInTurn(busy, 'pending'));
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  timeSettlement(client.waitForFinalStatus(REFERENCE, fast));
+  await vi.advanceTimersByTimeAsync(12 * SECOND);
+  expect(readPollTimes(seen)).toEqual([0, 12_000, 12_500, 13_000]);
+  client.close();
+});
+
+test('makes the polls of one for waits with equal options of their own', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'), { latency: 200 });
+  const alike = { minDelay: 4_000, maxDelay: 4_000, initialDelay: 0 };
+  for (let count = 0; count < 20; count++) {
+    timeSettlement(client.waitForFinalStatus(REFERENCE, { ...alike }));
+    await vi.advanceTimersByTimeAsync(700);
+  }
+  expect(readPollTimes(seen)).toEqual([0, 4_200, 8_400, 12_600]);
+  client.close();
+});
+
+test('keeps minDelay between polls, and to deadlines that follow one another', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const timeouts = Array.from({ length: 50 }, (_, index) => MINUTE + 250 * index);
+  const waits = timeouts.map((timeout) => timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout })));
+  const ends = await runToEnd(Promise.all(waits));
+  expect(ends.map(({ at }) => at)).toEqual(timeouts);
+  const times = readPollTimes(seen);
+  const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  // Only the very last poll can be brought forward by a deadline.
+  expect(Math.min(...pauses.slice(0, -1))).toBeGreaterThanOrEqual(3_000);
+  for (const timeout of timeouts) {
+    const lastPoll = Math.max(...times.filter((time) => time <= timeout));
+    expect(timeout - lastPoll).toBeLessThanOrEqual(3_500);
+  }
+});
+
+test('keeps the nearer deadline of a later wait, with a last poll before it', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const long = timeSettlement(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(5 * MINUTE + 2 * SECOND);
+  const polls = seen.length;
+  const short = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 8_000 }));
+  const end = await runToEnd(short, 8_000);
+  expect(end).toMatchObject({ at: 8_000, error: { code: 'wait_timeout', attempts: 1 } });
+  expect(readPollTimes(seen).slice(polls)).toEqual([5 * MINUTE + 9_500]);
+  expect(await runToEnd(long)).toMatchObject({ at: 10 * MINUTE });
+});
+
+test('keeps minDelay if many short waits join a long one', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const long = timeSettlement(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(5 * MINUTE);
+  const polls = seen.length;
+  for (let count = 0; count < 120; count++) {
+    timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 }));
+    await vi.advanceTimersByTimeAsync(500);
+  }
+  expect(seen.length - polls).toBeLessThanOrEqual(MINUTE / 3_000);
+  client.close();
+  await long;
+});
+
+test('gives each wait and watch of a shared poll its own transaction', async () => {
+  const { client } = createScriptedService(respondInTurn('pending', 'success'));
+  const seen: unknown[] = [];
+  const onPoll = ({ transaction }: Poll) => seen.push(transaction);
+  const watching = [1, 2].map(async () => {
+    for await (const transaction of client.watch(REFERENCE)) seen.push(transaction);
+  });
+  const waits = [1, 2].map(() => client.waitForFinalStatus(REFERENCE, { onPoll }));
+  seen.push(...(await runToEnd(Promise.all(waits))));
+  await Promise.all(watching);
+  expect(seen).toHaveLength(10);
+  expect(new Set(seen).size).toBe(10);
 });

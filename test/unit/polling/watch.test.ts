@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import type { PaymentsClient, Transaction, WaitOptions } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { flushMicrotasks, MINUTE, runToEnd, SECOND, useFakeClock } from '../../helpers/fake-clock.ts';
-import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -37,25 +37,12 @@ test('yields each change of status once, the final one last', async () => {
   expect(error).toBeUndefined();
 });
 
-test('yields one transaction for a payment that is already final', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('failed'));
-  expect((await runToEnd(watched(client))).statuses).toEqual(['failed']);
-  expect(seen).toHaveLength(1);
-});
-
 test('distinguishes unrecognised statuses by their raw value', async () => {
   const { client } = createScriptedService(respondInTurn('on_hold', 'on_hold', 'in_review', 'success'));
   const { seen } = await runToEnd(watched(client));
   expect(
     seen.map((transaction) => ('raw_status' in transaction ? transaction.raw_status : 'success')),
   ).toEqual(['on_hold', 'in_review', 'success']);
-});
-
-test('yields nothing for temporary errors between two equal statuses', async () => {
-  const { client } = createScriptedService(
-    respondInTurn('pending', createResetError(), 'pending', 'success'),
-  );
-  expect((await runToEnd(watched(client))).statuses).toEqual(['pending', 'success']);
 });
 
 test('throws at its deadline, after the changes before it', async () => {
@@ -72,29 +59,15 @@ test('throws instead of yielding a final transaction that does not match', async
   expect(error).toMatchObject({ code: 'transaction_mismatch', transaction: { status: 'success' } });
 });
 
-test('throws a permanent error', async () => {
-  const { client } = createScriptedService(respondInTurn('pending', new Response('', { status: 401 })));
-  const { statuses, error } = await runToEnd(watched(client));
-  expect(statuses).toEqual(['pending']);
-  expect(error).toMatchObject({ code: 'authentication_error' });
-});
-
-test('throws the reason of an abort', async () => {
+test('yields nothing of a poll during which it is aborted', async () => {
   const { client } = createScriptedService(respondInTurn('pending'));
   const abort = new AbortController();
-  const watch = watched(client, { signal: abort.signal });
-  await vi.advanceTimersByTimeAsync(SECOND);
-  const reason = new Error('the customer went away');
-  abort.abort(reason);
-  expect((await watch).error).toBe(reason);
-});
-
-test('throws ClosedError after close', async () => {
-  const { client } = createScriptedService(respondInTurn('pending'));
-  const watch = watched(client);
-  await vi.advanceTimersByTimeAsync(SECOND);
-  client.close();
-  expect((await watch).error).toMatchObject({ code: 'closed' });
+  const { signal } = abort;
+  const wait = client.waitForFinalStatus(REFERENCE, { signal, onPoll: () => abort.abort() });
+  const ends = [wait.catch((error: unknown) => ({ statuses: [], error })), watched(client, { signal })];
+  expect(await runToEnd(Promise.all(ends))).toMatchObject(
+    Array(2).fill({ statuses: [], error: signal.reason }),
+  );
 });
 
 test('yields every change to a slow reader', async () => {
@@ -110,37 +83,6 @@ test('yields every change to a slow reader', async () => {
   })();
   await runToEnd(reading);
   expect(statuses).toEqual(['pending', 'processing', 'pending', 'processing', 'success']);
-});
-
-test('keeps a wait on the same reference after break', async () => {
-  const { client } = createScriptedService(respondInTurn('pending', 'success'));
-  const wait = client.waitForFinalStatus(REFERENCE);
-  const watch = client.watch(REFERENCE);
-  const first = watch.next();
-  await vi.advanceTimersByTimeAsync(SECOND);
-  expect((await first).value).toMatchObject({ status: 'pending' });
-  await watch.return();
-  expect((await runToEnd(wait)).status).toBe('success');
-});
-
-test('yields nothing after its end', async () => {
-  const { client } = createScriptedService(respondInTurn('success'));
-  const watch = client.watch(REFERENCE);
-  const first = watch.next();
-  await vi.advanceTimersByTimeAsync(SECOND);
-  await first;
-  expect(await watch.next()).toEqual({ done: true, value: undefined });
-  expect(await watch.next()).toEqual({ done: true, value: undefined });
-});
-
-test('yields every change to several watches, from few polls', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'processing', 'success'));
-  const watches = await runToEnd(Promise.all([watched(client), watched(client), watched(client)]));
-  expect(watches.map(({ statuses }) => statuses)).toEqual(
-    Array(3).fill(['pending', 'processing', 'success']),
-  );
-  expect(seen).toHaveLength(3);
-  await flushMicrotasks();
 });
 
 test('rejects a wrong reference or option', () => {

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import ts from 'typescript';
 import { z } from 'zod';
-import { commandSchema, settingsSchema } from '../cloudflare-messages.ts';
+import { commandSchema, settingsSchema } from '../cloudflare-host.ts';
 
 /** What is used of Miniflare, which is installed in the example's folder only. */
 interface Miniflare {

@@ -1,0 +1,341 @@
+import { inspect } from 'node:util';
+import { expect, test, vi } from 'vitest';
+import { verify } from '../../../src/api/operations.ts';
+import {
+  NotFoundError,
+  PaymentsClient,
+  type Transaction,
+  TransactionMismatchError,
+  WaitTimeoutError,
+} from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import {
+  jumpClock,
+  MINUTE,
+  runToEnd,
+  SECOND,
+  timeSettlement,
+  useFakeClock,
+} from '../../helpers/fake-clock.ts';
+import {
+  createResetError,
+  createScriptedService,
+  respondInTurn,
+  type ScriptedResponse,
+} from '../../helpers/scripted-service.ts';
+import { API_KEY, catchError } from '../../helpers/service.ts';
+
+useFakeClock();
+
+const wait = (client: PaymentsClient, options: object): Promise<Transaction> =>
+  client.waitForFinalStatus(REFERENCE, options);
+
+const refusal = { code: 'configuration_error' };
+
+const missing = () => new Response('', { status: 404 });
+
+const DAY = 24 * 60 * MINUTE;
+
+/** Creates a service whose response depends on the time, not on the count of requests. */
+function createTimedService(say: (time: number) => ScriptedResponse, options = {}) {
+  const start = performance.now();
+  return createScriptedService(() => say(performance.now() - start), options);
+}
+
+test('polls at once, then on schedule, and resolves with the final transaction', async () => {
+  const { client, seen } = createScriptedService(
+    respondInTurn('pending', 'processing', 'pending', 'success'),
+  );
+  const transaction = await runToEnd(client.waitForFinalStatus(REFERENCE));
+  expect(transaction.status).toBe('success');
+  expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
+});
+
+test('makes the first check eight seconds after startedAt', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
+  await runToEnd(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() - 2_000 }));
+  expect(seen.map(({ at }) => at)).toEqual([6_000, 9_000]);
+});
+
+test('rejects exactly at the deadline and reports the last status', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const start = Date.now();
+  const error = await runToEnd(catchError(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  expect(error).toBeInstanceOf(WaitTimeoutError);
+  expect(error).toMatchObject({
+    code: 'wait_timeout',
+    reference: REFERENCE,
+    lastStatus: 'pending',
+    lastTransaction: { status: 'pending' },
+    lastError: undefined,
+    attempts: seen.length,
+    elapsed: MINUTE,
+    startedAt: start,
+    outcome: null,
+  });
+  expect(String(error)).toContain('do not cancel the order and do not charge again');
+  expect(seen.at(-1)?.at).toBe(MINUTE - 500);
+});
+
+test('ends a wait at once after a response about another transaction', async () => {
+  const { client } = createScriptedService(() =>
+    Response.json({
+      status: true,
+      data: {
+        reference: 'TXN-other',
+        status: 'success',
+        amount: '25.50',
+        currency: 'GHS',
+        customer_email: 'a@b.c',
+      },
+    }),
+  );
+  expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(
+    TransactionMismatchError,
+  );
+});
+
+test('rejects with NotFoundError after ten seconds of 404', async () => {
+  const { client, seen } = createScriptedService(() => new Response('', { status: 404 }));
+  expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(NotFoundError);
+  expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
+});
+
+test.each([
+  ['with startedAt', 1_000, [1_000, 5_000, 9_000]],
+  ['without startedAt', undefined, [0, 4_000, 8_000]],
+])('keeps an initialDelay below minDelay, and minDelay after it, %s', async (_, given, times) => {
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'success'));
+  const delays = { initialDelay: 1_000, minDelay: 4_000, maxDelay: 4_000 };
+  await runToEnd(wait(client, given === undefined ? delays : { ...delays, startedAt: Date.now() }));
+  expect(seen.map(({ at }) => at)).toEqual(times);
+});
+
+test('ignores later changes to a list of finalStatuses', async () => {
+  const finalStatuses: ('success' | 'failed' | 'pending')[] = ['success', 'failed'];
+  const { client } = createScriptedService(respondInTurn('pending', 'success'), {
+    polling: { finalStatuses },
+  });
+  const waits = [wait(client, {}), wait(client, { finalStatuses })];
+  finalStatuses.push('pending');
+  waits.push(wait(client, {}));
+  const statuses = (await runToEnd(Promise.all(waits))).map(({ status }) => status);
+  expect(statuses).toEqual(['success', 'success', 'success']);
+});
+
+test('validates a reference once for each wait, not at each poll', async () => {
+  const validate = vi.spyOn(verify.input, 'safeParse');
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'pending', 'success'));
+  const headers = { 'X-Shop': 'accra' };
+  await runToEnd(client.waitForFinalStatus(REFERENCE, { headers }));
+  expect(seen.map((request) => request.headers.get('x-shop'))).toEqual(Array(4).fill('accra'));
+  expect(validate).toHaveBeenCalledTimes(1);
+  validate.mockRestore();
+});
+
+test('keeps a wait through repeated 404s from one lagging replica', async () => {
+  let poll = 0;
+  const { client, seen } = createTimedService((time) => {
+    if (time > 5 * MINUTE) return 'success';
+    return poll++ % 2 === 0 ? missing() : 'pending';
+  });
+  expect((await runToEnd(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
+  expect(seen.length).toBeGreaterThan(20);
+});
+
+test('resolves with success after every temporary error in turn', async () => {
+  const statuses = [408, 425, 429, 500, 501, 502, 503, 504, 599];
+  const errors: ScriptedResponse[] = [
+    ...statuses.map((status) => new Response('<html>', { status })),
+    new Response('{"status":true,"da', { status: 200 }),
+    new Response(null, { status: 204 }),
+    Response.json([]),
+    Response.json({ status: true }),
+    Response.json({ status: true, data: { reference: REFERENCE, status: 7 } }),
+    createResetError(),
+    new TypeError('fetch failed'),
+    new Error('no more sockets'),
+  ];
+  const { client, seen } = createScriptedService(respondInTurn(...errors, 'success'));
+  expect((await runToEnd(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
+  expect(seen).toHaveLength(errors.length + 1);
+});
+
+test('aborts a hanging poll after the request timeout, and keeps the wait', async () => {
+  const { client, seen } = createScriptedService(
+    (_, count) => (count === 1 ? new Promise(() => {}) : 'success'),
+    {
+      timeout: 20_000,
+    },
+  );
+  const polls: (string | undefined)[] = [];
+  const wait = client.waitForFinalStatus(REFERENCE, { onPoll: ({ error }) => polls.push(error?.code) });
+  expect((await runToEnd(wait)).status).toBe('success');
+  expect(polls).toEqual(['request_timeout', undefined]);
+  expect(seen.map(({ at }) => at)).toEqual([0, 24_025]);
+});
+
+test('keeps schedule and deadline if the clock is set back', async () => {
+  const usual = createScriptedService(respondInTurn('pending'));
+  await runToEnd(timeSettlement(usual.client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() })));
+
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const startedAt = Date.now();
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt }));
+  const polls: number[] = [];
+  timeSettlement(
+    client.waitForFinalStatus(REFERENCE, { startedAt, onPoll: ({ elapsed }) => polls.push(elapsed) }),
+  );
+  for (const change of [-DAY, -MINUTE, -60 * DAY]) {
+    await vi.advanceTimersByTimeAsync(MINUTE);
+    vi.setSystemTime(Date.now() + change);
+  }
+  expect(await runToEnd(wait)).toMatchObject({ at: 10 * MINUTE, error: { elapsed: 10 * MINUTE, startedAt } });
+  expect(seen.map(({ at }) => at)).toEqual(usual.seen.map(({ at }) => at));
+  expect(polls).toEqual(seen.map(({ at }) => at));
+});
+
+test('checks once more if the clock is set ahead, as after a sleep', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
+  await vi.advanceTimersByTimeAsync(90 * SECOND);
+  vi.setSystemTime(Date.now() + 3 * DAY);
+  await vi.advanceTimersByTimeAsync(30 * SECOND);
+  const [, , next, ...others] = seen.map(({ at }) => at);
+  expect(next).toBeGreaterThan(90 * SECOND);
+  expect(next).toBeLessThanOrEqual(100 * SECOND);
+  expect(others).toEqual([]);
+  expect(await runToEnd(wait)).toMatchObject({ at: 10 * MINUTE, error: { elapsed: 10 * MINUTE } });
+});
+
+test('accepts a response in flight after the machine slept over the deadline', async () => {
+  const response = Promise.withResolvers<string>();
+  const { client, seen } = createScriptedService(() => response.promise);
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  jumpClock(60 * MINUTE);
+  response.resolve('success');
+  expect((await runToEnd(wait)).value?.status).toBe('success');
+  expect(seen).toHaveLength(1);
+});
+
+const invalid: [name: string, values: unknown[]][] = [
+  ...['minDelay', 'maxDelay', 'initialDelay'].map((name): [string, unknown[]] => [
+    name,
+    ['3000', 3_000n, Symbol('3 s'), new Date(3_000), [3_000], { valueOf: () => 3_000 }],
+  ]),
+  ['timeout', [0, -1, Number.NaN, '5000']],
+  [
+    'finalStatuses',
+    [['success', 'unrecognised'], ['success', 'faild'], ['success', undefined], ['failed'], 'success'],
+  ],
+];
+const invalidForWait: typeof invalid = [
+  ...invalid,
+  ['headers', [null, false, '', 0, true, 'x-shop: accra', []]],
+  [
+    'startedAt',
+    [Number.POSITIVE_INFINITY, Number.NaN, 1_700_000_000, '1700000000000', new Date(), 1_700_000_000_000n],
+  ],
+  ['onPoll', ['log']],
+];
+const invalidForClient: typeof invalid = [
+  ...invalid,
+  ...['maxConcurrency', 'maxRequestsPerSecond'].map((name): [string, unknown[]] => [
+    name,
+    ['50', 50n, Symbol('50'), new Date(50), [50], null],
+  ]),
+];
+
+test.each(invalidForWait)('rejects a wait with an invalid %s, and keeps another', async (name, values) => {
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  const other = client.waitForFinalStatus('TXN-other');
+  for (const value of values)
+    expect(await catchError(wait(client, { [name]: value })), inspect(value)).toMatchObject(refusal);
+  expect(await runToEnd(other)).toMatchObject({ status: 'success' });
+  expect(seen).toHaveLength(1);
+});
+
+test.each(invalidForClient)('rejects a client with an invalid %s', (name, values) => {
+  for (const value of values) {
+    const polling: object = { [name]: value };
+    const create = () =>
+      new PaymentsClient({ apiKey: API_KEY, baseUrl: 'https://payments.example', polling });
+    expect(create, inspect(value)).toThrow(expect.objectContaining(refusal));
+  }
+});
+
+test.each([
+  ...[400, 401, 402, 403, 405, 409, 410, 418, 422, 451].map((status) => [status, '', { status }] as const),
+  ...[301, 303, 304, 307, 308].map(
+    (status) => [status, '', { code: 'unexpected_response', status }] as const,
+  ),
+  [200, '{"status":false,"message":"No."}', { code: 'api_error' }] as const,
+])('ends a wait at once after %d %s', async (status, body, expected) => {
+  const response = new Response(status === 304 ? null : body, { status });
+  const { client, seen } = createScriptedService(respondInTurn('pending', response, 'success'));
+  const { error } = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE)));
+  expect(error).toMatchObject({ ...expected, retryable: false });
+  expect(seen).toHaveLength(2);
+});
+
+test.each<[string, ScriptedResponse[], object, text: string]>([
+  [
+    'an error alone',
+    [createResetError()],
+    {
+      lastStatus: undefined,
+      lastTransaction: undefined,
+      lastError: { code: 'connection_error' },
+      attempts: 13,
+    },
+    'connection_error',
+  ],
+  [
+    'a status and an error',
+    ['processing', createResetError()],
+    { lastStatus: 'processing', lastError: { code: 'connection_error' } },
+    '"processing"',
+  ],
+  [
+    'a status after an error',
+    [createResetError(), 'pending'],
+    { lastStatus: 'pending', lastError: undefined },
+    '"pending"',
+  ],
+  [
+    'an unrecognised status',
+    ['on_hold'],
+    { lastStatus: 'on_hold', lastTransaction: { raw_status: 'on_hold' }, attempts: 13 },
+    '"on_hold"',
+  ],
+])('polls on schedule to its deadline, and reports %s', async (_, list, expected, text) => {
+  const { client } = createScriptedService(respondInTurn(...list));
+  const { at, error } = await runToEnd(
+    timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })),
+  );
+  expect(at).toBe(MINUTE);
+  expect(error).toMatchObject(expected);
+  expect(String(error)).toContain(text);
+});
+
+test('polls again after apiKey fails, and ends after a malformed key', async () => {
+  const keys = [() => Promise.reject(new Error('the vault is sealed')), () => API_KEY, () => 'sk test\n'];
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    apiKey: () => (keys.shift() ?? fail)(),
+    maxRetries: 5,
+  });
+  const polls: (string | undefined)[] = [];
+  const ended = client.waitForFinalStatus(REFERENCE, {
+    maxRetries: 5,
+    onPoll: ({ error }) => polls.push(error?.code),
+  });
+  const { error } = await runToEnd(timeSettlement(ended));
+  expect(error).toMatchObject({ code: 'configuration_error', retryable: false });
+  expect(polls).toEqual(['configuration_error', undefined, 'configuration_error']);
+  expect(seen.map(({ at }) => at)).toEqual([8_000]);
+});
+
+function fail(): never {
+  throw new Error('There is no other key.');
+}
