@@ -72,16 +72,6 @@ test('advises about an unknown outcome what fits the operation', async () => {
   expect(String(await catchError(client.initialize(payment)))).toContain('no customer was sent to it');
 });
 
-test.each<[hint: string, baseUrl: string, isShown: boolean]>([
-  ['Is the reference of another account or mode?', '', true],
-  ['has no /api/v1 at its end', '', false],
-  ['has no /api/v1 at its end', '/v2', true],
-])('hints after a 404: %s (below "%s": %s)', async (hint, path, isShown) => {
-  const service = await startService(404);
-  const client = service.client({ baseUrl: `${service.baseUrl}${path}` });
-  expect(String(await catchError(client.verify(REFERENCE))).includes(hint)).toBe(isShown);
-});
-
 test.each([
   [403, '{"message":"Not in test mode"}'],
   [503, '{}'],
