@@ -22,7 +22,13 @@ const reason = new Error('the customer left');
 const createClient = createClientFor('https://payments.example');
 
 test.each<[string, (abort: AbortController) => object]>([
-  ['before the call', (abort) => void abort.abort(reason) ?? {}],
+  [
+    'before the call',
+    (abort) => {
+      abort.abort(reason);
+      return {};
+    },
+  ],
   ['while apiKey is pending', (abort) => ({ apiKey: () => pendingAfter(() => abort.abort(reason)) })],
   [
     'right before the request',
