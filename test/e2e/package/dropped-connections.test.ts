@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { API_KEY } from '../../helpers/service.ts';
 import {
   type ChargeCounts,
   type Drop,
@@ -8,8 +9,7 @@ import {
   everyStatus,
   type OnlyStatus,
   startDroppingService,
-} from '../../helpers/dropping-service.ts';
-import { API_KEY } from '../../helpers/service.ts';
+} from './dropping-service.ts';
 import { loading } from './loading.ts';
 import { program, project } from './project.ts';
 import { certificate, refusals, startRefusingService } from './refusing-service.ts';

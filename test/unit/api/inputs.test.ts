@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MAX_AMOUNT } from '../../../src/api/money.ts';
-import { initializeInputSchema, type PaymentsClient } from '../../../src/index.ts';
+import { type InitializeInput, initializeInputSchema, type PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { momo, openOrderShop, page } from '../../helpers/order-shop.ts';
 import { createClientFor } from '../../helpers/raw-service.ts';
@@ -157,7 +157,7 @@ test('reports all issues at once, in the message too', async () => {
 test.each([null, undefined, 5, 'amount=5', [charge], () => charge])(
   'refuses an input that is no object with fields: %s',
   async (input) => {
-    const given: never = untyped({ input }).input;
+    const { input: given } = untyped<{ input: InitializeInput }>({ input });
     const issue = { path: '', code: 'invalid_type', message: expect.stringContaining('an object') };
     await expectRefused(createUnsent().initialize(given), [issue]);
   },

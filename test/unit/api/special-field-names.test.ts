@@ -9,13 +9,12 @@ import {
 import { createJournal } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { parseLedgerRecord } from '../../../src/ledger/record.ts';
-import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { calls, operationNames, posts, REFERENCE } from '../../helpers/calls.ts';
 import { expectFields, readOwnField } from '../../helpers/fields.ts';
 import { catchError, charge, payment, startService, successBodies } from '../../helpers/service.ts';
 import { startMock } from '../testing/start-mock.ts';
 
 // test/property/extra-fields.test.ts has any other name.
-const operations = [...posts, 'verify'] as const;
 
 /** Names that an object has already, or that JavaScript reads something else from. */
 const names = ['__proto__', 'constructor', 'prototype', 'toJSON', 'toString', 'hasOwnProperty', 'then'];
@@ -89,7 +88,7 @@ test.each(keptNames)('keeps %s on each result, and stores it in no journal', asy
 });
 
 test('drops __proto__ from each result', async () => {
-  for (const operation of operations) {
+  for (const operation of operationNames) {
     const text = withExtra(successBodies[operation](), `"__proto__":{"paid":true},"toString":1`);
     const result = await calls[operation]((await startService(200, text)).client());
     expect(Object.keys(Object(result))).not.toContain('__proto__');
@@ -102,7 +101,7 @@ test('drops __proto__ from each result', async () => {
 test.each(names)('keeps %s on the body of an error', async (name) => {
   const text = `{${extraFields(name)},"message":"No such network","errors":{"${name}":"is wrong"}}`;
   const client = (await startService(422, text)).client();
-  for (const operation of operations) {
+  for (const operation of operationNames) {
     const failure = await catchError(calls[operation](client));
     if (!(failure instanceof APIError)) throw failure;
     expectExtraFields(failure.body, name);
@@ -124,7 +123,7 @@ test.each(names)('sends %s of extraBody unchanged, and tells inputs apart by it'
   const service = await startService();
   const client = service.client({ journal: createJournal(memoryStore()) });
   await client.initialize(payment, { extraBody });
-  const send = (value: object) =>
+  const send = (value: Record<string, unknown>) =>
     client.chargeMobileMoney(charge, { idempotencyKey: 'order-17', extraBody: value });
   await send(extraBody);
   await send(extraBody);

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ClosedError, type Fetch, type PaymentsClient, type PaymentsEvent } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
-import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { calls, operationNames, REFERENCE } from '../../helpers/calls.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
@@ -17,7 +17,6 @@ import {
 } from '../../helpers/service.ts';
 import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
-const operations = [...posts, 'verify'] as const;
 const reason = new Error('the customer left');
 const createClient = createClientFor('https://payments.example');
 
@@ -44,7 +43,7 @@ test.each<[string, (abort: AbortController) => object]>([
     (abort) => ({ onEvent: ({ type }: PaymentsEvent) => type === 'request' && abort.abort(reason) }),
   ],
 ])('rejects with the reason and sends nothing if aborted %s', async (_when, options) => {
-  for (const operation of operations) {
+  for (const operation of operationNames) {
     const abort = new AbortController();
     const service = await startService(200);
     const client = service.client(options(abort));
@@ -58,15 +57,18 @@ function pendingAfter(act: () => void): Promise<never> {
   return new Promise(() => {});
 }
 
-test.each(operations)('rejects %s and sends nothing if aborted right after the call', async (operation) => {
-  const abort = new AbortController();
-  const service = await startService(200);
-  const call = catchError(calls[operation](service.client(), { signal: abort.signal }));
-  if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
-  else abort.abort(reason);
-  expect(await call).toBe(reason);
-  expect(service.requests).toEqual([]);
-});
+test.each(operationNames)(
+  'rejects %s and sends nothing if aborted right after the call',
+  async (operation) => {
+    const abort = new AbortController();
+    const service = await startService(200);
+    const call = catchError(calls[operation](service.client(), { signal: abort.signal }));
+    if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
+    else abort.abort(reason);
+    expect(await call).toBe(reason);
+    expect(service.requests).toEqual([]);
+  },
+);
 
 test.each<[string, unknown]>([
   ['an error', reason],
@@ -93,7 +95,7 @@ test.each<[string, (socket: Socket, abort: () => void) => void]>([
     },
   ],
 ])('leaves a POST unknown and closes the connection after an abort %s', async (_when, respond) => {
-  for (const operation of operations) {
+  for (const operation of operationNames) {
     const abort = new AbortController();
     const closed = Promise.withResolvers<void>();
     const service = await startRawService((socket) => {
@@ -107,7 +109,7 @@ test.each<[string, (socket: Socket, abort: () => void) => void]>([
   }
 });
 
-function expectAborted(operation: (typeof operations)[number], failure: unknown) {
+function expectAborted(operation: (typeof operationNames)[number], failure: unknown) {
   if (operation === 'verify') return expect(failure).toBe(reason);
   const unknown = { name: 'OutcomeUnknownError', operation, outcome: 'unknown', retryable: false };
   expect(failure).toMatchObject(unknown);
@@ -115,7 +117,7 @@ function expectAborted(operation: (typeof operations)[number], failure: unknown)
 }
 
 test('proves nothing by an abort while connecting', async () => {
-  for (const operation of operations) {
+  for (const operation of operationNames) {
     const abort = new AbortController();
     const server = createServer((socket) => socket.once('data', () => abort.abort(reason)));
     const client = createClientFor(`https://127.0.0.1:${await listenForTest(server)}/api/v1`)();
@@ -124,7 +126,7 @@ test('proves nothing by an abort while connecting', async () => {
 });
 
 test('ends a fetch that ignores its signal', async () => {
-  for (const operation of operations) {
+  for (const operation of operationNames) {
     const abort = new AbortController();
     const client = createClient({ fetch: () => pendingAfter(() => abort.abort(reason)) });
     expectAborted(operation, await catchError(calls[operation](client, { signal: abort.signal })));
@@ -138,14 +140,17 @@ async function startBusy(onRetry: () => void, options = {}) {
   return { service, client: service.client({ maxRetries: 3, onEvent, ...options }) };
 }
 
-test.each(operations)('rejects %s at once if aborted during the delay before a retry', async (operation) => {
-  const abort = new AbortController();
-  const { service, client } = await startBusy(() => setImmediate(() => abort.abort(reason)));
-  expect(await catchError(calls[operation](client, { signal: abort.signal }))).toBe(reason);
-  expect(service.requests).toHaveLength(1);
-});
+test.each(operationNames)(
+  'rejects %s at once if aborted during the delay before a retry',
+  async (operation) => {
+    const abort = new AbortController();
+    const { service, client } = await startBusy(() => setImmediate(() => abort.abort(reason)));
+    expect(await catchError(calls[operation](client, { signal: abort.signal }))).toBe(reason);
+    expect(service.requests).toHaveLength(1);
+  },
+);
 
-test.each(operations)('ends the delay before a retry of %s on close()', async (operation) => {
+test.each(operationNames)('ends the delay before a retry of %s on close()', async (operation) => {
   const journal = memoryJournal();
   const { service, client } = await startBusy(() => setImmediate(() => client.close()), { journal });
   const key = { idempotencyKey: 'order-17' };
@@ -203,7 +208,7 @@ test('leaves no listener on a signal that many calls share', async () => {
   });
   const client = service.client({ onEvent, maxRetries: 1, apiKey: async () => 'sk_live_4vK9qLm2Xw7RtZ' });
   for (let round = 0; round < 10; round++)
-    await Promise.allSettled(operations.map((operation) => calls[operation](client, { signal })));
+    await Promise.allSettled(operationNames.map((operation) => calls[operation](client, { signal })));
   const refused = createClientFor(`http://127.0.0.1:${CLOSED_PORT}`)({ onEvent, maxRetries: 1 });
   await catchError(refused.verify(REFERENCE, { signal }));
   expect(service.requests.length).toBeGreaterThan(30);
@@ -219,7 +224,7 @@ test('leaves no listener after a timeout, even if fetch or apiKey never ends', a
     createClient({ ...option, timeout: 20 }),
   );
   for (const client of [silent.client({ timeout: 20 }), ...endless])
-    for (const operation of operations) await catchError(calls[operation](client, { signal }));
+    for (const operation of operationNames) await catchError(calls[operation](client, { signal }));
   expect(listeners(signal)).toBe(0);
 });
 
@@ -241,7 +246,7 @@ test.each<Fetch>([
 ])('leaves no timer after a call that ends with: %s', async (fetch) => {
   fakeTimers();
   const client = createClient({ fetch, apiKey: async () => 'sk_live_4vK9qLm2Xw7RtZ' });
-  await Promise.allSettled(operations.map((operation) => calls[operation](client)));
+  await Promise.allSettled(operationNames.map((operation) => calls[operation](client)));
   expect(vi.getTimerCount()).toBe(0);
 });
 

@@ -9,10 +9,9 @@ import {
 } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { undiciTransport } from '../../../src/node/index.ts';
-import { expectNotSent } from '../../helpers/not-sent.ts';
+import { expectNotSent, expectUnknownOutcome } from '../../helpers/expected-outcomes.ts';
 import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge } from '../../helpers/service.ts';
-import { expectUnknownOutcome } from '../../helpers/unknown-outcome.ts';
 
 const errorWith = (facts: object, error: Error = new Error('failed')) => Object.assign(error, facts);
 const createClient = createClientFor('https://payments.example/api/v1');

@@ -3,13 +3,12 @@ import { createServer as createTcpServer, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createCertificate } from '../../helpers/certificate.ts';
+import { expectNotSent, expectUnknownOutcome } from '../../helpers/expected-outcomes.ts';
 import { failLookups } from '../../helpers/fail-lookups.ts';
 import { formatSuccess } from '../../helpers/http-messages.ts';
 import { listenForTest } from '../../helpers/listen.ts';
-import { expectNotSent } from '../../helpers/not-sent.ts';
 import { CLOSED_PORT, createClientFor } from '../../helpers/raw-service.ts';
 import { charge, successBodies } from '../../helpers/service.ts';
-import { expectUnknownOutcome } from '../../helpers/unknown-outcome.ts';
 
 const createClient = createClientFor('https://payments.example/api/v1');
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type FetchInit, PaymentsError, type PaymentsEvent } from '../../../src/index.ts';
-import { calls, REFERENCE } from '../../helpers/calls.ts';
+import { calls, operationNames, REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT, createClientFor } from '../../helpers/raw-service.ts';
 import {
   catchError,
@@ -16,14 +16,12 @@ const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 const TIMEOUT = 10_000;
 
-const operations = ['initialize', 'chargeMobileMoney', 'verify'] as const;
-
 test('sends an id of its own with every attempt, and reports it in events', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const events: PaymentsEvent[] = [];
   const service = await startService(respondFirst(429));
   const client = service.client({ maxRetries: 1, onEvent: (event) => void events.push(event) });
-  for (const operation of operations) await calls[operation](client);
+  for (const operation of operationNames) await calls[operation](client);
   await client.check(REFERENCE);
   const ids = service.requests.map(({ headers }) => String(headers['x-request-id']));
   expect(new Set(ids).size).toBe(5);

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
-import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { calls, operationNames, posts, REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
 import {
@@ -34,7 +34,7 @@ test.each(temporary)(
   'retries a read, and never a POST that might have arrived, after %s',
   async (_, fault) => {
     const { onEvent } = skipRetryDelays();
-    for (const operation of [...posts, 'verify'] as const) {
+    for (const operation of operationNames) {
       const service = await startService(respondFirst(fault));
       const call = calls[operation](service.client({ maxRetries: 3, timeout: TIMEOUT, onEvent }));
       const unknown = { name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false };

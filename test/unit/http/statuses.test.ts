@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { APIError, OutcomeUnknownError, ServerError } from '../../../src/index.ts';
-import { operationNames, registeredRejections } from '../../helpers/allowed-ends.ts';
-import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { registeredRejections } from '../../helpers/allowed-ends.ts';
+import { calls, operationNames, posts, REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 

@@ -2,13 +2,13 @@ import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Fetch, PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
+import { expectUnknownOutcome } from '../../helpers/expected-outcomes.ts';
 import { jumpClock, SECOND } from '../../helpers/fake-clock.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { flushEventLoop } from '../../helpers/tcp-service.ts';
-import { expectUnknownOutcome } from '../../helpers/unknown-outcome.ts';
 
 const timeout = 60;
 
