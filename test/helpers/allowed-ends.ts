@@ -4,6 +4,7 @@ import {
   APIError,
   ConnectionError,
   initializedPaymentSchema,
+  type OperationName,
   OutcomeUnknownError,
   type PaymentsClient,
   PaymentsError,
@@ -14,13 +15,7 @@ import {
   transactionStatuses,
   UnexpectedResponseError,
 } from '../../src/index.ts';
-import { REFERENCE } from './calls.ts';
-import { charge, payment } from './service.ts';
-
-export { REFERENCE } from './calls.ts';
-
-export const operationNames = ['initialize', 'chargeMobileMoney', 'verify'] as const;
-export type OperationName = (typeof operationNames)[number];
+import { calls, REFERENCE } from './calls.ts';
 
 /** The 4xx statuses of IANA's registry (RFC 9110), without 408: after these a charge is `rejected`. */
 export const registeredRejections = Array.from({ length: 52 }, (_, index) => 400 + index).filter(
@@ -31,14 +26,11 @@ export const registeredRejections = Array.from({ length: 52 }, (_, index) => 400
 export type CallEnd = { value: unknown } | { error: unknown };
 
 /** Calls an operation with a valid input. Returns its result or its error. */
-export async function callOperation(client: PaymentsClient, operation: OperationName): Promise<CallEnd> {
-  try {
-    if (operation === 'verify') return { value: await client.verify(REFERENCE) };
-    if (operation === 'initialize') return { value: await client.initialize(payment) };
-    return { value: await client.chargeMobileMoney(charge) };
-  } catch (error) {
-    return { error };
-  }
+export function callOperation(client: PaymentsClient, operation: OperationName): Promise<CallEnd> {
+  return calls[operation](client).then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
 }
 
 export interface ServiceResponse {

@@ -14,3 +14,5 @@ export const calls: Record<OperationName, Call> = {
 
 /** The operations that can move money. */
 export const posts = ['initialize', 'chargeMobileMoney'] as const;
+
+export const operationNames = [...posts, 'verify'] as const;

@@ -1,13 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  callOperation,
-  expectAllowedEnd,
-  type OperationName,
-  operationNames,
-  REFERENCE,
-} from '../helpers/allowed-ends.ts';
+import type { OperationName } from '../../src/index.ts';
+import { callOperation, expectAllowedEnd } from '../helpers/allowed-ends.ts';
+import { operationNames, REFERENCE } from '../helpers/calls.ts';
 import { startService, successBodies } from '../helpers/service.ts';
 import { chooseSize } from '../helpers/sized.ts';
 

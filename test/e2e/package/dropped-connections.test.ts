@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { API_KEY } from '../../helpers/service.ts';
 import {
   type ChargeCounts,
   type Drop,
@@ -7,8 +8,7 @@ import {
   everyStatus,
   type OnlyStatus,
   startDroppingService,
-} from '../../helpers/dropping-service.ts';
-import { API_KEY } from '../../helpers/service.ts';
+} from './dropping-service.ts';
 import { program, project } from './project.ts';
 import { certificate, refusals, startRefusingService } from './refusing-service.ts';
 import { loading, named, runProgram, runtimes } from './runtimes.ts';

@@ -1,8 +1,8 @@
 import { constants, createSecureServer, type Http2ServerRequest } from 'node:http2';
 import { createCertificate } from '../../helpers/certificate.ts';
-import type { ChargeCounts } from '../../helpers/dropping-service.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { successBodies } from '../../helpers/service.ts';
+import type { ChargeCounts } from './dropping-service.ts';
 
 export const refusals = ['REFUSED_STREAM', 'GOAWAY'] as const;
 

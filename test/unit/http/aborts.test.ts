@@ -1,179 +1,178 @@
-import { createServer } from 'node:net';
-import { describe, expect, test, vi } from 'vitest';
-import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
-import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { getEventListeners } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { ClosedError, type Fetch, type PaymentsClient, type PaymentsEvent } from '../../../src/index.ts';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import { calls, operationNames, REFERENCE } from '../../helpers/calls.ts';
 import { listenForTest } from '../../helpers/listen.ts';
-import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
-import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { skipRetryDelays } from '../../helpers/retry-delays.ts';
+import {
+  catchError,
+  charge,
+  respondFirst,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
+import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
-const operations = [...posts, 'verify'] as const;
+const reason = new Error('the customer left');
+const createClient = createClientFor('https://payments.example');
 
-const reasons: [string, unknown][] = [
-  ['an error of the caller', new Error('the customer left')],
-  ['an object', { why: 'the customer left' }],
-  ['text', 'the customer left'],
-  ['null', null],
-];
-
-test.each(reasons)(
-  'sends nothing if the signal is already aborted, and rejects with %s',
-  async (_what, reason) => {
-    const service = await startService(200);
-    for (const operation of operations) {
-      const signal = AbortSignal.abort(reason);
-      expect(await catchError(calls[operation](service.client(), { signal }))).toBe(reason);
-    }
-    expect(service.requests).toEqual([]);
-  },
-);
-
-test("rejects with the platform's AbortError if an abort has no reason", async () => {
-  const client = createClientFor('https://payments.example')();
-  const signal = AbortSignal.abort();
-  const failure = await catchError(client.verify(REFERENCE, { signal }));
-  expect(failure).toBe(signal.reason);
-  expect(failure).toMatchObject({ name: 'AbortError' });
-});
-
-describe('an abort in flight', () => {
-  const parts: [string, string][] = [
-    ['before the headers', ''],
-    ['amid the body', 'HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n{"status":tr'],
-  ];
-
-  test.each(parts)(
-    '%s of a read rejects with the reason, unchanged, and is not retried',
-    async (_when, part) => {
-      for (const [, reason] of reasons) {
-        const abort = new AbortController();
-        const service = await startRawService((socket) => {
-          socket.write(part);
-          setTimeout(() => abort.abort(reason), 20);
-        });
-        const call = service.client({ maxRetries: 3 }).verify(REFERENCE, { signal: abort.signal });
-        expect(await catchError(call)).toBe(reason);
-        expect(service.requests).toHaveLength(1);
-      }
-    },
-  );
-
-  test.each(parts)(
-    'throws OutcomeUnknownError with the reason as cause: %s of a POST',
-    async (_when, part) => {
-      for (const [, reason] of reasons) {
-        for (const operation of posts) {
-          const abort = new AbortController();
-          const service = await startRawService((socket) => {
-            socket.write(part);
-            setTimeout(() => abort.abort(reason), 20);
-          });
-          const call = calls[operation](service.client({ maxRetries: 3 }), { signal: abort.signal });
-          const failure = await catchError(call);
-          expect(failure).toBeInstanceOf(OutcomeUnknownError);
-          expect(failure).toMatchObject({ operation, outcome: 'unknown', retryable: false });
-          expect(failure instanceof Error && failure.cause).toBe(reason);
-          expect(service.requests).toHaveLength(1);
-        }
-      }
-    },
-  );
-
-  test('proves nothing while connecting', async () => {
-    for (const operation of operations) {
-      const reason = new Error('the customer left');
-      const abort = new AbortController();
-      const server = createServer((socket) => socket.once('data', () => abort.abort(reason)));
-      const client = createClientFor(`https://127.0.0.1:${await listenForTest(server)}/api/v1`)();
-      const failure = await catchError(calls[operation](client, { signal: abort.signal }));
-      if (operation === 'verify') expect(failure).toBe(reason);
-      else expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', cause: reason });
-    }
-  });
-
-  test('ends a fetch that ignores its signal', async () => {
-    const reason = new Error('the customer left');
-    for (const operation of operations) {
-      const abort = new AbortController();
-      const fetch = () => {
-        setImmediate(() => abort.abort(reason));
-        return new Promise<Response>(() => {});
-      };
-      const client = createClientFor('https://payments.example')({ fetch });
-      const failure = await catchError(calls[operation](client, { signal: abort.signal }));
-      expect(operation === 'verify' ? failure : failure instanceof Error && failure.cause).toBe(reason);
-    }
-  });
-
-  test('closes the connection', async () => {
-    const abort = new AbortController();
-    const closed = Promise.withResolvers<void>();
-    const service = await startRawService((socket) => {
-      socket.on('close', () => closed.resolve());
-      abort.abort();
-    });
-    await catchError(service.client().verify(REFERENCE, { signal: abort.signal }));
-    await closed.promise;
-  });
-});
-
-test.each(operations)('rejects %s at once if aborted during the delay before a retry', async (operation) => {
-  const reason = new Error('the customer left');
-  const abort = new AbortController();
-  const service = await startService(429, {}, { 'retry-after': '25' });
-  const onEvent = ({ type }: PaymentsEvent) => {
-    if (type === 'retry') setTimeout(() => abort.abort(reason), 20);
-  };
-  const client = service.client({ maxRetries: 3, onEvent });
-  expect(await catchError(calls[operation](client, { signal: abort.signal }))).toBe(reason);
-  expect(service.requests).toHaveLength(1);
-});
-
-const late: [when: string, abortIn: (abort: () => void) => Promise<string>][] = [
+test.each<[string, (abort: AbortController) => object]>([
   [
-    'while apiKey is pending',
+    'before the call',
     (abort) => {
-      setTimeout(abort, 20);
-      return new Promise(() => {});
+      abort.abort(reason);
+      return {};
     },
   ],
+  ['while apiKey is pending', (abort) => ({ apiKey: () => pendingAfter(() => abort.abort(reason)) })],
   [
     'right before the request',
-    async (abort) => {
-      queueMicrotask(abort);
-      return 'sk_live_4vK9qLm2Xw7RtZ';
-    },
+    (abort) => ({
+      apiKey: async () => {
+        queueMicrotask(() => abort.abort(reason));
+        return 'sk_live_4vK9qLm2Xw7RtZ';
+      },
+    }),
   ],
-];
-
-test.each(late)('rejects and sends nothing if aborted %s', async (_when, abortIn) => {
-  for (const operation of operations) {
-    const reason = new Error('the customer left');
+  [
+    'by a listener of the request event',
+    (abort) => ({ onEvent: ({ type }: PaymentsEvent) => type === 'request' && abort.abort(reason) }),
+  ],
+])('rejects with the reason and sends nothing if aborted %s', async (_when, options) => {
+  for (const operation of operationNames) {
     const abort = new AbortController();
     const service = await startService(200);
-    const apiKey = () => abortIn(() => abort.abort(reason));
-    const call = calls[operation](service.client({ apiKey }), { signal: abort.signal });
-    expect(await catchError(call)).toBe(reason);
+    const client = service.client(options(abort));
+    expect(await catchError(calls[operation](client, { signal: abort.signal }))).toBe(reason);
     expect(service.requests).toEqual([]);
   }
 });
 
-test.each(operations)('rejects %s and sends nothing if aborted right after the call', async (operation) => {
-  const reason = new Error('the customer left');
+function pendingAfter(act: () => void): Promise<never> {
+  setImmediate(act);
+  return new Promise(() => {});
+}
+
+test.each(operationNames)(
+  'rejects %s and sends nothing if aborted right after the call',
+  async (operation) => {
+    const abort = new AbortController();
+    const service = await startService(200);
+    const call = catchError(calls[operation](service.client(), { signal: abort.signal }));
+    if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
+    else abort.abort(reason);
+    expect(await call).toBe(reason);
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test.each<[string, unknown]>([
+  ['an error', reason],
+  ['an object', { why: 'the customer left' }],
+  ['text', 'the customer left'],
+  ['null', null],
+  ["the platform's AbortError", undefined],
+])('rejects with the reason as it is: %s', async (_what, given) => {
+  const aborted = AbortSignal.abort(given);
+  expect(await catchError(createClient().verify(REFERENCE, { signal: aborted }))).toBe(aborted.reason);
   const abort = new AbortController();
-  const service = await startService(200);
-  const call = catchError(calls[operation](service.client(), { signal: abort.signal }));
-  if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
-  else abort.abort(reason);
-  expect(await call).toBe(reason);
-  expect(service.requests).toEqual([]);
+  const fetch = () => pendingAfter(() => abort.abort(given));
+  const failure = await catchError(createClient({ fetch }).verify(REFERENCE, { signal: abort.signal }));
+  expect(failure).toBe(abort.signal.reason);
 });
 
-test('ignores an abort after the result', async () => {
-  const abort = new AbortController();
+test.each<[string, (socket: Socket, abort: () => void) => void]>([
+  ['before the headers', (_, abort) => abort()],
+  [
+    'amid the body',
+    (socket, abort) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n{"status":tr');
+      setTimeout(abort, 20);
+    },
+  ],
+])('leaves a POST unknown and closes the connection after an abort %s', async (_when, respond) => {
+  for (const operation of operationNames) {
+    const abort = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    const service = await startRawService((socket) => {
+      socket.on('close', () => closed.resolve());
+      respond(socket, () => abort.abort(reason));
+    });
+    const call = calls[operation](service.client({ maxRetries: 3 }), { signal: abort.signal });
+    expectAborted(operation, await catchError(call));
+    expect(service.requests).toHaveLength(1);
+    await closed.promise;
+  }
+});
+
+function expectAborted(operation: (typeof operationNames)[number], failure: unknown) {
+  if (operation === 'verify') return expect(failure).toBe(reason);
+  const unknown = { name: 'OutcomeUnknownError', operation, outcome: 'unknown', retryable: false };
+  expect(failure).toMatchObject(unknown);
+  return expect(Object(failure).cause).toBe(reason);
+}
+
+test('proves nothing by an abort while connecting', async () => {
+  for (const operation of operationNames) {
+    const abort = new AbortController();
+    const server = createServer((socket) => socket.once('data', () => abort.abort(reason)));
+    const client = createClientFor(`https://127.0.0.1:${await listenForTest(server)}/api/v1`)();
+    expectAborted(operation, await catchError(calls[operation](client, { signal: abort.signal })));
+  }
+});
+
+test('ends a fetch that ignores its signal', async () => {
+  for (const operation of operationNames) {
+    const abort = new AbortController();
+    const client = createClient({ fetch: () => pendingAfter(() => abort.abort(reason)) });
+    expectAborted(operation, await catchError(calls[operation](client, { signal: abort.signal })));
+  }
+});
+
+/** Starts a service that responds 429 once, and `onRetry` at the event of the retry. */
+async function startBusy(onRetry: () => void, options = {}) {
+  const service = await startService(respondFirst(429, {}, { 'retry-after': '25' }));
+  const onEvent = ({ type }: PaymentsEvent) => type === 'retry' && onRetry();
+  return { service, client: service.client({ maxRetries: 3, onEvent, ...options }) };
+}
+
+test.each(operationNames)(
+  'rejects %s at once if aborted during the delay before a retry',
+  async (operation) => {
+    const abort = new AbortController();
+    const { service, client } = await startBusy(() => setImmediate(() => abort.abort(reason)));
+    expect(await catchError(calls[operation](client, { signal: abort.signal }))).toBe(reason);
+    expect(service.requests).toHaveLength(1);
+  },
+);
+
+test.each(operationNames)('ends the delay before a retry of %s on close()', async (operation) => {
+  const journal = memoryJournal();
+  const { service, client } = await startBusy(() => setImmediate(() => client.close()), { journal });
+  const key = { idempotencyKey: 'order-17' };
+  const call = operation === 'verify' ? client.verify(REFERENCE) : calls[operation](client, Object(key));
+  const failure = await catchError(call);
+  expect(failure).toBeInstanceOf(ClosedError);
+  expect(failure).toMatchObject({ operation });
+  expect(service.requests).toHaveLength(1);
+  if (operation !== 'verify') expect(await journal.read('order-17')).toMatchObject({ state: 'not_sent' });
+});
+
+test('sends nothing if close() is called while the apiKey is pending', async () => {
   const service = await startService();
-  const transaction = await service.client().verify(REFERENCE, { signal: abort.signal });
-  abort.abort();
-  expect(transaction).toMatchObject({ status: 'success' });
+  const client: PaymentsClient = service.client({
+    apiKey: async () => {
+      client.close();
+      return 'sk_live_late';
+    },
+  });
+  const failure = await catchError(client.chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ code: 'closed', outcome: 'not_sent' });
+  expect(service.requests).toEqual([]);
 });
 
 test("takes AbortSignal.timeout for the caller's abort, not for a timeout", async () => {
@@ -184,15 +183,101 @@ test("takes AbortSignal.timeout for the caller's abort, not for a timeout", asyn
 
 test('aborts one call and no other of the client', async () => {
   const abort = new AbortController();
-  const service = await startService(async (response, _request, count) => {
+  const service = await startService((response, _request, count) => {
     if (count === 1) return;
     abort.abort();
-    await vi.waitFor(() => expect(abort.signal.aborted).toBe(true));
     sendJson(response, 200, successBodies.verify());
   });
   const client = service.client();
   const aborted = catchError(client.verify(REFERENCE, { signal: abort.signal }));
   await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+  expect(listeners(abort.signal)).toBe(1);
   expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
   expect(await aborted).toBe(abort.signal.reason);
+});
+
+const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
+
+test('leaves no listener on a signal that many calls share', async () => {
+  const { signal } = new AbortController();
+  const { onEvent } = skipRetryDelays();
+  const service = await startService((response, _request, count) => {
+    if (count % 4 === 1) return sendJson(response, 429, {});
+    if (count % 4 === 2) return response.socket?.destroy();
+    return sendJson(response, count % 4 === 3 ? 404 : 200, successBodies.verify());
+  });
+  const client = service.client({ onEvent, maxRetries: 1, apiKey: async () => 'sk_live_4vK9qLm2Xw7RtZ' });
+  for (let round = 0; round < 10; round++)
+    await Promise.allSettled(operationNames.map((operation) => calls[operation](client, { signal })));
+  const refused = createClientFor(`http://127.0.0.1:${CLOSED_PORT}`)({ onEvent, maxRetries: 1 });
+  await catchError(refused.verify(REFERENCE, { signal }));
+  expect(service.requests.length).toBeGreaterThan(30);
+  expect(listeners(signal)).toBe(0);
+});
+
+const hanging = () => new Promise<never>(() => {});
+
+test('leaves no listener after a timeout, even if fetch or apiKey never ends', async () => {
+  const { signal } = new AbortController();
+  const silent = await startRawService(() => {});
+  const endless = [{ fetch: hanging }, { apiKey: hanging }].map((option) =>
+    createClient({ ...option, timeout: 20 }),
+  );
+  for (const client of [silent.client({ timeout: 20 }), ...endless])
+    for (const operation of operationNames) await catchError(calls[operation](client, { signal }));
+  expect(listeners(signal)).toBe(0);
+});
+
+/** Counts only the timers of the client, not those of Node's fetch. */
+function fakeTimers() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+const busy: Fetch = async () => Response.json({}, { status: 429, headers: { 'retry-after': '25' } });
+
+test.each<Fetch>([
+  async () => Response.json(successBodies.verify()),
+  async () => Response.json({}, { status: 404 }),
+  async () => new Response('<html>'),
+  () => {
+    throw new TypeError('fetch failed');
+  },
+])('leaves no timer after a call that ends with: %s', async (fetch) => {
+  fakeTimers();
+  const client = createClient({ fetch, apiKey: async () => 'sk_live_4vK9qLm2Xw7RtZ' });
+  await Promise.allSettled(operationNames.map((operation) => calls[operation](client)));
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([
+  ['fetch', { fetch: hanging }],
+  ['apiKey', { apiKey: hanging }],
+  ['the delay of a retry', { fetch: busy }],
+])('leaves no timer after an abort during %s', async (_, options) => {
+  fakeTimers();
+  const abort = new AbortController();
+  const call = createClient({ maxRetries: 1, ...options }).verify(REFERENCE, { signal: abort.signal });
+  const ended = catchError(call);
+  await flushEventLoop(8);
+  abort.abort();
+  expect(await ended).toBe(abort.signal.reason);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('starts no pause if a listener of the retry calls close()', async () => {
+  fakeTimers();
+  const client: PaymentsClient = createClient({
+    fetch: busy,
+    maxRetries: 1,
+    onEvent: ({ type }) => {
+      if (type === 'retry') client.close();
+    },
+  });
+  const ended = vi.fn();
+  client.verify(REFERENCE).catch(ended);
+  // Several turns, because a response's body takes some. No timer fires in them.
+  await flushEventLoop(40);
+  expect(ended).toHaveBeenCalledExactlyOnceWith(expect.any(ClosedError));
+  expect(vi.getTimerCount()).toBe(0);
 });

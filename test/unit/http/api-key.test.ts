@@ -10,30 +10,21 @@ import {
   startService,
   successBodies,
 } from '../../helpers/service.ts';
+import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
 const authorizations = ({ requests }: Awaited<ReturnType<typeof startService>>) =>
   requests.map(({ headers }) => headers.authorization);
 
-test.each([
-  ['sync', (key: string) => key],
-  ['async', async (key: string) => key],
-])('calls a %s apiKey function for each request', async (_kind, give) => {
-  const service = await startService();
-  let keyCalls = 0;
-  const client = service.client({ apiKey: () => give(`sk_live_rotated${++keyCalls}`) });
-  expect(keyCalls).toBe(0);
-  await client.initialize(payment);
-  await client.verify('TXN-8f2c61d0');
-  expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
-});
-
-test('calls the apiKey function again for each retry', async () => {
+test('calls the apiKey function for each request, and again for a retry', async () => {
   const service = await startService(respondFirst(429));
   vi.spyOn(Math, 'random').mockReturnValue(0);
   let keyCalls = 0;
-  const client = service.client({ apiKey: () => `sk_live_rotated${++keyCalls}`, maxRetries: 1 });
+  const give = (key: string) => (keyCalls % 2 ? key : Promise.resolve(key));
+  const client = service.client({ apiKey: () => give(`sk_live_rotated${++keyCalls}`), maxRetries: 1 });
+  expect(keyCalls).toBe(0);
   await client.initialize(payment);
-  expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
+  await client.verify('TXN-8f2c61d0');
+  expect(authorizations(service)).toEqual([1, 2, 3].map((count) => `Bearer sk_live_rotated${count}`));
 });
 
 test('redacts the key before the present one after many rotations', async () => {
@@ -72,63 +63,37 @@ test.each<[string, () => unknown]>([
   expect(service.requests).toEqual([]);
 });
 
-test.each<[string, () => string | Promise<string>]>([
-  [
-    'throws',
-    () => {
-      throw new Error('the vault is sealed');
-    },
-  ],
-  ['rejects', () => Promise.reject(new Error('the vault is sealed'))],
-])('throws ConfigurationError and sends nothing if the apiKey function %s', async (_how, apiKey) => {
+test.each<[string, unknown, object | undefined]>([
+  ['an error', new Error('the vault is sealed'), { name: 'Error', message: 'the vault is sealed' }],
+  ['undefined', undefined, undefined],
+  ['null', null, undefined],
+  ['text', 'sealed', {}],
+  ['a symbol', Symbol('sealed'), {}],
+  ['an object that cannot be made text', Object.create(null), {}],
+])('sends nothing if the apiKey function throws or rejects with %s', async (_, thrown, cause) => {
   const service = await startService();
-  const failure = await catchError(service.client({ apiKey }).verify('TXN-8f2c61d0'));
-  expect(failure).toBeInstanceOf(ConfigurationError);
-  expect(failure).toMatchObject({
-    operation: 'verify',
-    outcome: null,
-    retryable: true,
-    cause: { name: 'Error', message: 'the vault is sealed' },
-  });
-  expect(service.requests).toEqual([]);
-});
-
-test.each([
-  ['undefined', undefined],
-  ['null', null],
-  ['text', 'sealed'],
-  ['a symbol', Symbol('sealed')],
-  ['an object that cannot be made text', Object.create(null)],
-])('throws ConfigurationError if the apiKey function throws %s', async (_what, thrown) => {
-  const service = await startService();
-  const apiKey = () => {
+  const throws = () => {
     throw thrown;
   };
-  const failure = await catchError(service.client({ apiKey }).initialize(payment));
-  expect(failure).toBeInstanceOf(ConfigurationError);
+  for (const apiKey of [throws, () => Promise.reject(thrown)]) {
+    const failure = await catchError(service.client({ apiKey }).verify('TXN-8f2c61d0'));
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({ operation: 'verify', outcome: null, retryable: true });
+    if (cause) expect(failure).toMatchObject({ cause });
+  }
   expect(service.requests).toEqual([]);
 });
 
-test('throws ConfigurationError if the apiKey function hangs', async () => {
+test('uses no key that arrives after the timeout', async () => {
   const service = await startService();
-  const client = service.client({ apiKey: () => new Promise(() => {}), timeout: 30 });
+  const late = Promise.withResolvers<string>();
+  const client = service.client({ apiKey: () => late.promise, timeout: 30 });
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(ConfigurationError);
   expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
   expect(String(failure)).toContain('no key within 30 ms');
-  expect(service.requests).toEqual([]);
-});
-
-test('does not use a key that arrives after the timeout', async () => {
-  const service = await startService();
-  let give: (key: string) => void = () => {};
-  const late = new Promise<string>((resolve) => {
-    give = resolve;
-  });
-  await catchError(service.client({ apiKey: () => late, timeout: 30 }).initialize(payment));
-  give('sk_live_late');
-  await late;
-  await new Promise((resolve) => setImmediate(resolve));
+  late.resolve('sk_live_late');
+  await flushEventLoop();
   expect(service.requests).toEqual([]);
 });
 

@@ -3,7 +3,9 @@ import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { callOperation, type OperationName, operationNames } from '../../helpers/allowed-ends.ts';
+import type { OperationName } from '../../../src/index.ts';
+import { callOperation } from '../../helpers/allowed-ends.ts';
+import { operationNames } from '../../helpers/calls.ts';
 import { createClientFor } from '../../helpers/raw-service.ts';
 import { startService, successBodies } from '../../helpers/service.ts';
 

@@ -1,97 +1,61 @@
-import { describe, expect, test, vi } from 'vitest';
-import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { PaymentsEvent } from '../../../src/index.ts';
+import { calls, operationNames, posts, REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
 import {
   catchError,
   charge,
   type Respond,
+  respondFirst,
   sendJson,
   startService,
-  successBodies,
 } from '../../helpers/service.ts';
-
-/** Responds to the first request with a fault, and to later ones without. */
-const failingOnce =
-  (fault: Respond): Respond =>
-  (response, request, count) => {
-    if (count === 1) return fault(response, request, count);
-    const operation = request.method === 'GET' ? 'verify' : 'chargeMobileMoney';
-    return sendJson(response, 200, successBodies[operation]());
-  };
-
-const withStatus =
-  (status: number, headers = {}): Respond =>
-  (response) =>
-    sendJson(response, status, {}, headers);
-
-const cutShort: Respond = (response) => {
-  response.writeHead(200, { 'content-length': 99 });
-  response.write('{"sta', () => response.destroy());
-};
 
 /** It passes on a fake clock, and only once the request has arrived. */
 const TIMEOUT = 10_000;
 
+const withStatus =
+  (status: number): Respond =>
+  (response) =>
+    sendJson(response, status, {});
+
+/** What might have left a charge behind. Every status is in statuses.test.ts, and every cut in fault-sweep/. */
 const temporary: [string, Respond][] = [
-  ...[408, 425, 429, 500, 502, 503, 504, 599].map((status): [string, Respond] => [
-    `${status}`,
-    withStatus(status),
-  ]),
+  ['a 408', withStatus(408)],
+  ['a 503', withStatus(503)],
   ['a reset', (response) => response.socket?.resetAndDestroy()],
   ['a body that is no JSON', (response) => response.end('<html>')],
-  ['a body that is cut short', cutShort],
-  ['a body without its fields', (response) => response.end('{"status":true}')],
   ['a body over 1 MiB', (response) => response.end(' '.repeat(1024 * 1024 + 1))],
   ['a timeout', () => void vi.advanceTimersByTime(TIMEOUT)],
 ];
 
-describe('retries verify after', () => {
-  test.each(temporary)('%s', async (_what, fault) => {
+test.each(temporary)(
+  'retries a read, and never a POST that might have arrived, after %s',
+  async (_, fault) => {
     const { onEvent } = skipRetryDelays();
-    const service = await startService(failingOnce(fault));
-    const client = service.client({ maxRetries: 1, onEvent, timeout: TIMEOUT });
-    expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
-    expect(service.requests).toHaveLength(2);
-  });
-});
-
-describe('never retries a POST that might have arrived, after', () => {
-  const unknownPosts = temporary.filter(([what]) => !['425', '429'].includes(what));
-  test.each(unknownPosts)('%s', async (_what, fault) => {
-    skipRetryDelays();
-    const service = await startService(failingOnce(fault));
-    for (const [index, operation] of posts.entries()) {
-      const client = service.client({ maxRetries: 5, timeout: TIMEOUT });
-      if (index > 0) service.requests.length = 0;
-      const failure = await catchError(calls[operation](client));
-      expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
-      expect(service.requests).toHaveLength(1);
+    for (const operation of operationNames) {
+      const service = await startService(respondFirst(fault));
+      const call = calls[operation](service.client({ maxRetries: 3, timeout: TIMEOUT, onEvent }));
+      const unknown = { name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false };
+      if (operation === 'verify') expect(await call).toMatchObject({ status: 'success' });
+      else expect(await catchError(call)).toMatchObject(unknown);
+      expect(service.requests).toHaveLength(operation === 'verify' ? 2 : 1);
     }
-  });
-});
-
-test.each([400, 401, 402, 403, 404, 409, 422, 425])(
-  'does not retry a POST refused with %i',
-  async (status) => {
-    const service = await startService(withStatus(status));
-    const failure = await catchError(service.client({ maxRetries: 5 }).chargeMobileMoney(charge));
-    expect(failure).toMatchObject({ status, outcome: 'rejected' });
-    expect(service.requests).toHaveLength(1);
   },
 );
 
-test.each([400, 401, 403, 404, 409, 422])('does not retry verify after a %i', async (status) => {
-  const service = await startService(withStatus(status));
-  await catchError(service.client({ maxRetries: 5 }).verify(REFERENCE));
-  expect(service.requests).toHaveLength(1);
+test.each([400, 401, 404, 409, 422])('retries nothing that was refused with %i', async (status) => {
+  const service = await startService(status);
+  const client = service.client({ maxRetries: 5 });
+  expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({ status, outcome: 'rejected' });
+  await catchError(client.verify(REFERENCE));
+  expect(service.requests).toHaveLength(2);
 });
 
 test.each(posts)('retries %s after a 429, with the same body', async (operation) => {
   const { onEvent } = skipRetryDelays();
-  const service = await startService((response, _request, count) =>
-    count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies[operation]()),
-  );
+  const service = await startService(respondFirst(429));
   const result = await calls[operation](service.client({ maxRetries: 1, onEvent }));
   expect(result).toMatchObject({ reference: REFERENCE });
   expect(service.requests).toHaveLength(2);
@@ -115,40 +79,25 @@ test('reports unknown after a refused and then a broken connection', async () =>
   const refused = Object.assign(new Error('refused'), about);
   const ownFetch: typeof fetch = (...request) =>
     ++attempts === 1 ? Promise.reject(refused) : fetch(...request);
-  const failure = await catchError(
-    service.client({ fetch: ownFetch, maxRetries: 5, onEvent }).chargeMobileMoney(charge),
-  );
+  const client = service.client({ fetch: ownFetch, maxRetries: 5, onEvent });
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
   expect(attempts).toBe(2);
 });
 
 test.each([
-  [undefined, 3],
-  [0, 1],
-  [4, 5],
-])('maxRetries %s makes at most %i requests', async (maxRetries, requests) => {
-  const { onEvent } = skipRetryDelays();
-  const service = await startService(withStatus(503));
-  await catchError(service.client({ maxRetries, onEvent }).verify(REFERENCE));
-  expect(service.requests).toHaveLength(requests);
-});
-
-test("replaces the client's maxRetries with the call's", async () => {
-  const { onEvent } = skipRetryDelays();
-  const service = await startService(withStatus(503));
-  const client = service.client({ maxRetries: 4, onEvent });
-  await catchError(client.verify(REFERENCE, { maxRetries: 1 }));
-  expect(service.requests).toHaveLength(2);
-  await catchError(client.verify(REFERENCE, { maxRetries: 0 }));
-  expect(service.requests).toHaveLength(3);
-});
-
-test('throws the last error', async () => {
+  [undefined, undefined, 3],
+  [0, undefined, 1],
+  [4, undefined, 5],
+  [4, 1, 2],
+  [4, 0, 1],
+])('with maxRetries %s, and %s of the call, makes %i requests', async (ofClient, ofCall, requests) => {
   const { onEvent } = skipRetryDelays();
   const service = await startService((response, _request, count) => sendJson(response, 500 + count, {}));
-  expect(await catchError(service.client({ maxRetries: 2, onEvent }).verify(REFERENCE))).toMatchObject({
-    status: 503,
-  });
+  const client = service.client({ maxRetries: ofClient, onEvent });
+  const options = ofCall === undefined ? {} : { maxRetries: ofCall };
+  expect(await catchError(client.verify(REFERENCE, options))).toMatchObject({ status: 500 + requests });
+  expect(service.requests).toHaveLength(requests);
 });
 
 test('sends one request for a check, whatever maxRetries is', async () => {
@@ -157,4 +106,84 @@ test('sends one request for a check, whatever maxRetries is', async () => {
   expect(await catchError(client.check(REFERENCE, { maxRetries: 3 }))).toMatchObject({ status: 503 });
   expect(await catchError(client.check(REFERENCE))).toMatchObject({ retryable: true });
   expect(service.requests).toHaveLength(2);
+});
+
+test.each([
+  [0, [0, 0, 0, 0, 0, 0]],
+  [0.5, [250, 500, 1000, 2000, 4000, 4000]],
+  [1 - 2 ** -53, [500, 1000, 2000, 4000, 8000, 8000]],
+])('doubles the backoff up to a cap, with full jitter: at random %d', async (random, expected) => {
+  vi.spyOn(Math, 'random').mockReturnValue(random);
+  const { delays, onEvent } = skipRetryDelays();
+  const service = await startService(503);
+  await catchError(service.client({ maxRetries: 6, onEvent }).verify(REFERENCE));
+  expect(delays).toEqual(expected);
+});
+
+test.each<[status: number, header: string | undefined, delay: number]>([
+  [429, '2', 2_250],
+  [503, '2', 2_250],
+  [408, '2', 2_250],
+  [429, '30', 30_250],
+  [429, 'Sat, 21 Nov 2026 10:15:07 GMT', 7_250],
+  [429, undefined, 250],
+  [429, '', 250],
+  [429, '0', 250],
+  [429, '-5', 250],
+  [429, '2.5', 250],
+  [429, '1e3', 250],
+  [429, '0x10', 250],
+  [429, 'Infinity', 250],
+  [429, 'soon', 250],
+  [429, 'Wed, 21 Oct 2015 07:28:00 GMT', 250],
+  [429, 'Sat, 41 Nov 2026 10:15:07 GMT', 250],
+])('after a %i with the Retry-After %j, waits for %i ms', async (status, header, expected) => {
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21, 10, 15, 0) });
+  onTestFinished(() => void vi.useRealTimers());
+  const service = await startService(status, {}, header === undefined ? {} : { 'retry-after': header });
+  const abort = new AbortController();
+  const delays: number[] = [];
+  const onEvent = (event: PaymentsEvent) => {
+    if (event.type !== 'retry') return;
+    delays.push(event.delay);
+    abort.abort();
+  };
+  await catchError(service.client({ maxRetries: 1, onEvent }).verify(REFERENCE, { signal: abort.signal }));
+  expect(delays).toEqual([expected]);
+});
+
+test.each([
+  ['31', 31_000],
+  ['9'.repeat(30), 2 ** 31 - 1],
+  ['Fri, 31 Dec 9999 23:59:59 GMT', 2 ** 31 - 1],
+])('ends the call at once after a Retry-After over 30 seconds: %s', async (header, retryAfter) => {
+  const service = await startService(429, {}, { 'retry-after': header });
+  const abort = new AbortController();
+  // A pause would last longer than the test.
+  const onEvent = ({ type }: PaymentsEvent) => type === 'retry' && abort.abort();
+  const client = service.client({ maxRetries: 5, onEvent });
+  const { signal } = abort;
+  for (const call of [client.verify(REFERENCE, { signal }), client.chargeMobileMoney(charge, { signal })])
+    expect(await catchError(call)).toMatchObject({ name: 'RateLimitError', retryAfter, retryable: true });
+  expect(service.requests).toHaveLength(2);
+});
+
+test('retries exactly when the delay has passed under fake timers', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  const service = await startService(respondFirst(429, {}, { 'retry-after': '10' }));
+  const announced = Promise.withResolvers<number>();
+  const sent = vi.fn();
+  const onEvent = (event: PaymentsEvent) => {
+    if (event.type === 'request') sent();
+    if (event.type === 'retry') announced.resolve(event.delay);
+  };
+  const call = service.client({ maxRetries: 1, onEvent }).verify(REFERENCE);
+  expect(await announced.promise).toBe(10_250);
+  await vi.advanceTimersByTimeAsync(10_249);
+  expect(sent).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await call).toMatchObject({ status: 'success' });
 });

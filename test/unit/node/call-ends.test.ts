@@ -5,6 +5,5 @@ testWithTransport(undiciTransport());
 
 await import('../http/aborts.test.ts');
 await import('../http/events.test.ts');
-await import('../http/leaks.test.ts');
 await import('../http/retries.test.ts');
 await import('../http/timeouts.test.ts');

@@ -2,11 +2,11 @@ import { Agent, Client } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { OutcomeUnknownError } from '../../../src/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
+import { expectUnknownOutcome } from '../../helpers/expected-outcomes.ts';
 import { startHungListener } from '../../helpers/hung-listener.ts';
 import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge } from '../../helpers/service.ts';
 import { testWithTransport } from '../../helpers/transport-under-test.ts';
-import { expectUnknownOutcome } from '../../helpers/unknown-outcome.ts';
 
 testWithTransport(undiciTransport());
 

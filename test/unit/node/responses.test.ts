@@ -3,11 +3,9 @@ import { testWithTransport } from '../../helpers/transport-under-test.ts';
 
 testWithTransport(undiciTransport());
 
+await import('../http/statuses.test.ts');
+await import('../http/bodies.test.ts');
 await import('../http/error-bodies.test.ts');
-await import('../http/error-mapping.test.ts');
 await import('../../property/odd-responses.test.ts');
-await import('../http/malformed-bodies.test.ts');
-await import('../http/unusual-statuses.test.ts');
-await import('../http/rejections.test.ts');
 await import('../http/mismatches.test.ts');
 await import('../http/body-limit.test.ts');

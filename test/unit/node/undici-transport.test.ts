@@ -206,17 +206,10 @@ test('leaves no listener on a signal that outlives its requests', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('reports rejected after a 407, which fetch hides', async () => {
-  const service = await startService(407, { message: 'Proxy' });
+test.each([407, 421])('reports rejected after a %i, and sends once', async (status) => {
+  const service = await startService(status, { message: 'No.' });
   const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
-  expect(failure).toMatchObject({ name: 'APIError', status: 407, outcome: 'rejected', retryable: false });
-  expect(service.requests).toHaveLength(1);
-});
-
-test('reports rejected after a 421, and sends once', async () => {
-  const service = await startService(421, { message: 'Not here' });
-  const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
-  expect(failure).toMatchObject({ name: 'APIError', status: 421, outcome: 'rejected' });
+  expect(failure).toMatchObject({ name: 'APIError', status, outcome: 'rejected', retryable: false });
   expect(service.requests).toHaveLength(1);
 });
 

@@ -8,34 +8,9 @@ import {
 } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { type Drop, everyDrop, startDroppingService } from '../../helpers/dropping-service.ts';
-import { createClientFor } from '../../helpers/raw-service.ts';
 import { API_KEY, catchError, charge, successBodies } from '../../helpers/service.ts';
 
 afterEach(() => vi.unstubAllGlobals());
-
-/** On the Node that runs the tests. `npm run test:package` does the same on every runtime of the README. */
-test.each(everyDrop.filter(({ point }) => point !== 'accept'))(
-  'sends one charge when a connection ($connection) ends at $point: $manner',
-  async (drop) => {
-    const { baseUrl, seen } = await startDroppingService(drop);
-    const client = createClientFor(baseUrl)({ maxRetries: 2 });
-    await prepareConnection(client, drop);
-    const controller = new AbortController();
-    const charging = catchError(client.chargeMobileMoney(charge, { signal: controller.signal }));
-    if (drop.manner === 'silence') {
-      await vi.waitUntil(() => seen.hasFaulted, { interval: 5 });
-      controller.abort();
-    }
-    expect(await charging).toBeInstanceOf(OutcomeUnknownError);
-    expect(seen).toMatchObject({ charges: 1, charged: 0, hasFaulted: true });
-  },
-);
-
-async function prepareConnection(client: PaymentsClient, { connection }: Drop): Promise<void> {
-  if (connection === 'reused after a read') await client.verify(REFERENCE);
-  if (connection === 'reused after a charge') await client.chargeMobileMoney(charge);
-}
 
 /** Creates a client with a recorded fetch that responds to each charge. */
 function seenClient(options: PaymentsClientOptions = {}) {

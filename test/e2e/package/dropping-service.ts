@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
-import { formatSuccess, isWholeRequest } from './http-messages.ts';
-import { listenForTest } from './listen.ts';
-import { successBodies } from './service.ts';
+import { formatSuccess, isWholeRequest } from '../../helpers/http-messages.ts';
+import { listenForTest } from '../../helpers/listen.ts';
+import { successBodies } from '../../helpers/service.ts';
 
 const points = ['accept', 'first byte', 'headers', 'request', 'response headers', 'response body'] as const;
 const manners = ['FIN', 'RST', 'silence'] as const;
