@@ -18,6 +18,8 @@ export interface Clock {
   until(holds: () => boolean): Promise<void>;
   /** Does what needs no timer, while time stands still. */
   settle(): Promise<void>;
+  /** Runs what needs a thread, a socket or a module, while time stands still. */
+  hold<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Sets `Date` ahead: no timer fires, as in a process that was frozen. */
   jump(milliseconds: number): void;
 }
@@ -51,6 +53,14 @@ function createClock(): RunningClock {
     }
   };
   const driven = drive();
+  const hold: Clock['hold'] = async (work) => {
+    held++;
+    try {
+      return await work();
+    } finally {
+      held--;
+    }
+  };
   onTestFinished(async () => {
     await Promise.all(ends.map((end) => end()));
     isRunning = false;
@@ -76,11 +86,8 @@ function createClock(): RunningClock {
         await turns(1);
       }
     },
-    async settle() {
-      held++;
-      await turns(50);
-      held--;
-    },
+    settle: () => hold(() => turns(50)),
+    hold,
     jump: (milliseconds) => void vi.setSystemTime(Date.now() + milliseconds),
   };
 }

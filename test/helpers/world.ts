@@ -16,6 +16,7 @@ import {
   type OrderAttention,
   type OrderPayments,
   type OrderPaymentsOptions,
+  type OrderStatus,
   type PaidPayment,
   type UnpaidPayment,
 } from '../../src/orders/index.ts';
@@ -205,4 +206,17 @@ export async function sweepFor(
   }
   await sleep(Math.max(0, end - Date.now()));
   return results;
+}
+
+/** Returns the reference of the last payment of an order, or of the one with this number. */
+export function getReference({ payments }: OrderStatus, number = payments.length): string {
+  const reference = payments[number - 1]?.reference;
+  if (reference === undefined) throw new Error(`payment ${number} has no reference`);
+  return reference;
+}
+
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
 }

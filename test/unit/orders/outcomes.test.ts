@@ -1,278 +1,320 @@
-import { beforeEach, expect, test, vi } from 'vitest';
+/** How an order learns what became of its payments: by sweeps, waits and webhooks, and what its handlers are told. */
+
+import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../src/journal/index.ts';
-import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
-import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
-import { finish } from '../../helpers/follow-ups.ts';
-import { momo, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
-import { successBodies } from '../../helpers/service.ts';
+import { sleep } from '../../helpers/clock.ts';
+import { note } from '../../helpers/resolution-note.ts';
+import { catchError, successBodies } from '../../helpers/service.ts';
+import {
+  DAY,
+  getReference,
+  HOUR,
+  MINUTE,
+  momo,
+  page,
+  SECOND,
+  slow,
+  sweepFor,
+  type World,
+  world,
+} from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
+import { another } from './beginnings.ts';
 
-beforeEach(() => {
-  fakeClocks();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
-});
+const always = { times: Number.POSITIVE_INFINITY };
 
-const getReference = ({ payments }: { payments: readonly { reference?: string }[] }) =>
-  payments.at(-1)?.reference ?? '';
+/** Begins 17/1 on a page, and 17/2 by Mobile Money. */
+async function beginTwo({ shop: { orders }, clock }: World, second: object = {}) {
+  const first = getReference(await orders.checkout('17', page));
+  await clock.pass(2 * SECOND);
+  return [first, getReference(await orders.charge('17', { ...momo, ...second }, another))] as const;
+}
 
-test('calls onPaid once the payment succeeded, and nothing is charged again', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  shop.service.approve(getReference(await finish(orders.charge('17', momo))));
-  await pass(10 * SECOND);
-  await finish(orders.sweep());
-  expect(shop.paid).toMatchObject([{ order: '17', payment: { key: '17/1', status: 'success' } }]);
-  expect(await finish(orders.charge('17', momo, { startAnother: true }))).toMatchObject({ state: 'paid' });
-  await pass(MINUTE);
-  await finish(orders.sweep());
-  expect(shop.paid).toHaveLength(1);
-  expect(postsOf(shop)).toHaveLength(1);
-});
-
-test('takes no response about another transaction for an answer', async () => {
-  let isMixedUp = true;
-  const shop = openOrderShop({
-    intercept: async ({ method }) =>
-      isMixedUp && method === 'GET'
-        ? Response.json(successBodies.verify({ reference: 'TXN-other' }))
-        : undefined,
+describe('a sweep', () => {
+  test('calls onPaid once, and nothing is charged again', async () => {
+    const { shop, service, paid, posts } = world();
+    service.approve(getReference(await shop.orders.charge('17', momo)));
+    await sweepFor(MINUTE, shop.orders);
+    expect(paid).toMatchObject([
+      { order: '17', payment: { key: '17/1', status: 'success' }, transaction: { status: 'success' } },
+    ]);
+    expect(await shop.orders.charge('17', momo, another)).toMatchObject({ state: 'paid' });
+    await sweepFor(MINUTE, shop.orders);
+    expect(paid).toHaveLength(1);
+    expect(posts).toHaveLength(1);
   });
-  const orders = shop.start();
-  const reference = getReference(await finish(orders.charge('17', momo)));
-  await pass(10 * SECOND);
-  await finish(orders.sweep());
-  expect(await finish(orders.read('17'))).toMatchObject({ state: 'processing', payment: { reference } });
-  shop.service.approve(reference);
-  isMixedUp = false;
-  await pass(MINUTE);
-  await finish(orders.sweep());
-  expect(shop.paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
-  expect(shop.attentions).toEqual([]);
+
+  test('calls onPaid again until it succeeds', async () => {
+    let calls = 0;
+    const onPaid = () => {
+      if (++calls < 3) throw new Error('the database is down');
+    };
+    const { shop, service } = world({ onPaid });
+    service.approve(getReference(await shop.orders.charge('17', momo)));
+    await sweepFor(DAY, shop.orders);
+    expect(calls).toBe(3);
+  });
+
+  test('calls onUnpaid when the payment failed', async () => {
+    const { shop, service, unpaid } = world();
+    service.decline(getReference(await shop.orders.charge('17', momo)));
+    await sweepFor(DAY, shop.orders);
+    expect(unpaid).toMatchObject([{ order: '17', payment: { key: '17/1', status: 'failed' } }]);
+    expect(await shop.orders.read('17')).toMatchObject({ state: 'unpaid', canPay: true });
+  });
+
+  test('does not call onUnpaid while a superseded payment might be paid', async () => {
+    const made = world();
+    const [first, second] = await beginTwo(made);
+    made.service.decline(second);
+    await sweepFor(MINUTE, made.shop.orders);
+    expect(made.unpaid).toEqual([]);
+    made.service.decline(first);
+    await sweepFor(MINUTE, made.shop.orders);
+    expect(made.unpaid).toMatchObject([{ payment: { key: '17/2' } }]);
+  });
+
+  test('does not call onUnpaid for an order that was pressed again while it waited', async () => {
+    const gate = Promise.withResolvers<void>();
+    const told: string[] = [];
+    const onUnpaid = async ({ order }: { order: string }) => {
+      told.push(order);
+      await gate.promise;
+    };
+    const { shop, service, clock } = world({ onUnpaid });
+    // One more than there are handlers at once.
+    const ids = Array.from({ length: 65 }, (_, index) => String(index + 1));
+    for (const id of ids) service.decline(getReference(await shop.orders.charge(id, momo)));
+    await clock.pass(20 * SECOND);
+    const sweeping = shop.orders.sweep();
+    await clock.pass(10 * SECOND);
+    expect(told).toHaveLength(64);
+    const [queued = ''] = ids.filter((id) => !told.includes(id));
+    expect(await shop.orders.charge(queued, momo)).toMatchObject({ state: 'processing' });
+    gate.resolve();
+    await sweeping;
+    expect(told).not.toContain(queued);
+  });
+
+  test('pays an order whose superseded payment is paid', async () => {
+    const made = world();
+    const [first] = await beginTwo(made);
+    made.service.approve(first);
+    await sweepFor(MINUTE, made.shop.orders);
+    expect(await made.shop.orders.read('17')).toMatchObject({
+      ...{ state: 'paid', payment: { key: '17/1' } },
+      payments: [{ number: 1 }, { number: 2 }],
+    });
+    expect(made.paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
+  });
+
+  test('tells of a second success as paid_twice, and keeps the first one', async () => {
+    const made = world();
+    const { shop, service, paid, attentions } = made;
+    const [first, second] = await beginTwo(made);
+    service.approve(second);
+    await sweepFor(MINUTE, shop.orders);
+    service.approve(first);
+    await sweepFor(HOUR, shop.orders);
+    expect(paid).toMatchObject([{ payment: { key: '17/2' } }]);
+    const twice = { order: '17', key: '17/1', reason: 'paid_twice', reference: first };
+    expect(attentions).toMatchObject([{ ...twice, payment: { number: 1 } }]);
+    expect(await shop.orders.read('17')).toMatchObject({ state: 'paid', payment: { key: '17/2' } });
+  });
+
+  test.each([
+    ['amount', { amount: '30.00' }],
+    ['currency', { currency: 'USD' }],
+  ])('asks for a person if an earlier payment of another %s is paid', async (_, input) => {
+    const made = world();
+    const { shop, service, paid, attentions } = made;
+    const [first] = await beginTwo(made, input);
+    service.approve(first);
+    await sweepFor(MINUTE, shop.orders);
+    expect(paid).toEqual([]);
+    expect(attentions).toMatchObject([{ key: '17/1', reason: 'price_changed' }]);
+    const review = { state: 'in_review', reason: 'price_changed', payment: { key: '17/1' } };
+    expect(await shop.orders.charge('17', { ...momo, ...input })).toMatchObject(review);
+    await shop.payments.resolve('17/1', 'closed', note);
+    const next = { state: 'processing', payment: { key: '17/2' } };
+    expect(await shop.orders.read('17')).toMatchObject(next);
+  });
+
+  test('delivers for no price that none paid, if two payments get one transaction', async () => {
+    const transaction = { reference: 'TXN-1', amount: '10.00' };
+    const { shop, clock, paid } = world({
+      async respond(request) {
+        if (request.method === 'GET')
+          return Response.json(successBodies.verify({ ...transaction, status: 'success' }));
+        // The second one is answered first.
+        const { amount } = await request.json();
+        if (amount === 10) await sleep(SECOND);
+        return Response.json(successBodies.chargeMobileMoney(transaction));
+      },
+    });
+    const first = shop.orders.charge('17', { ...momo, amount: '10.00' });
+    await clock.pass(100);
+    await shop.orders.charge('17', { ...momo, amount: '12.00' }, another);
+    await first;
+    await sweepFor(MINUTE, shop.orders);
+    expect(paid).toEqual([]);
+    expect(await shop.orders.read('17')).toMatchObject({
+      payments: [
+        { amount: '10.00', attention: 'shared_reference' },
+        { amount: '12.00', attention: 'mismatch' },
+      ],
+    });
+  });
+
+  test('takes no response about another transaction for its own', async () => {
+    const { shop, service, paid, attentions } = world();
+    const reference = getReference(await shop.orders.charge('17', momo));
+    service.fault('verify', { kind: 'wrongReference', reference: 'TXN-other' }, always);
+    service.approve(reference);
+    await sweepFor(MINUTE, shop.orders);
+    const underWay = { state: 'processing', payment: { reference } };
+    expect(await shop.orders.read('17')).toMatchObject(underWay);
+    service.clearFaults();
+    await sweepFor(MINUTE, shop.orders);
+    expect(paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
+    expect(attentions).toEqual([]);
+  });
+
+  test('leaves the payments of plain keys to createFollowUps', async () => {
+    const { shop, service, clock } = world();
+    const { reference } = await shop.payments.chargeMobileMoney(momo, { idempotencyKey: 'plain' });
+    service.approve(reference);
+    await clock.pass(10 * SECOND);
+    expect(await shop.orders.sweep()).toMatchObject({ checked: 0, due: 0 });
+  });
 });
 
-test('calls onPaid again until it succeeds', async () => {
-  const shop = openOrderShop();
-  let calls = 0;
-  const onPaid = () => {
-    calls += 1;
-    if (calls < 3) throw new Error('the database is down');
-  };
-  const orders = shop.start({ onPaid });
-  shop.service.approve(getReference(await finish(orders.charge('17', momo))));
-  for (let round = 0; round < 10; round++) {
-    await pass(MINUTE);
-    await finish(orders.sweep());
+describe('a wait', () => {
+  test('ends when the payment is final, and calls no handler', async () => {
+    const { shop, service, clock, paid } = world();
+    service.settleAfter('next', 20 * SECOND, 'success');
+    await shop.orders.charge('17', momo);
+    expect(await shop.orders.wait('17')).toMatchObject({ state: 'paid' });
+    expect(clock.now).toBeLessThan(MINUTE);
+    expect(paid).toEqual([]);
+    await shop.orders.sweep();
+    expect(paid).toHaveLength(1);
+  });
+
+  test('returns what it is at its timeout, also while the journal hangs', async () => {
+    let isHung = false;
+    const store = wrapStore(memoryStore(), (_, run) => (isHung ? new Promise(() => {}) : run()));
+    const { shop, clock } = world({ store });
+    const underWay = { state: 'processing', payment: { key: '17/1' } };
+    await shop.orders.charge('17', momo);
+    expect(await shop.orders.wait('17', { timeout: 30 * SECOND })).toMatchObject(underWay);
+    expect(clock.now).toBe(30 * SECOND);
+    const waiting = shop.orders.wait('17', { timeout: 5 * SECOND });
+    await clock.pass(SECOND);
+    isHung = true;
+    expect(await waiting).toMatchObject(underWay);
+    expect(clock.now).toBeLessThan(40 * SECOND);
+  });
+
+  test('ends for a person if the transaction has another amount', async () => {
+    const { shop, service, paid } = world();
+    service.approve(getReference(await shop.orders.charge('17', momo)));
+    service.fault('verify', { kind: 'wrongAmount', amount: '2.55' }, always);
+    const review = { state: 'in_review', reason: 'mismatch', payment: { key: '17/1' } };
+    expect(await shop.orders.wait('17', { timeout: MINUTE })).toMatchObject(review);
+    expect(paid).toEqual([]);
+  });
+
+  test('polls at a pace if a payment that failed is not final for its order', async () => {
+    const { shop, start, service, checks } = world({ client: { polling: { finalStatuses: ['success'] } } });
+    service.decline(getReference(await shop.orders.charge('17', momo)));
+    const status = await start().orders.wait('17', { timeout: MINUTE });
+    expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1', status: 'failed' } });
+    expect(checks.length).toBeLessThan(20);
+  });
+
+  test('polls at a pace while a webhook is ahead of the record of its charge', async () => {
+    let isAway = false;
+    const store = memoryStore();
+    // The claim of the reference is written, and what came of the charge is not.
+    const held = wrapStore(store, ({ method, key }, run) =>
+      isAway && method === 'write' && key.startsWith('order')
+        ? Promise.reject(new Error('the database is read-only'))
+        : run(),
+    );
+    const { start, shop, service, checks, clock } = world({
+      store,
+      respond: ({ method }) => {
+        isAway ||= method === 'POST';
+        return undefined;
+      },
+    });
+    const charging = start({ store: held }).orders.charge('17', momo);
+    await clock.pass(SECOND);
+    const [{ reference } = { reference: '' }] = service.charges;
+    service.approve(reference);
+    await shop.orders.notify({ reference });
+    expect(await shop.orders.read('17')).toMatchObject({ state: 'processing', payment: { reference } });
+    await shop.orders.wait('17', { timeout: 5 * SECOND });
+    expect(checks.length).toBeLessThan(4);
+    isAway = false;
+    await charging;
+  });
+
+  test('ends when another process records the end', async () => {
+    const { shop, start, service, clock } = world();
+    service.settleAfter('next', SECOND, 'success');
+    await shop.orders.checkout('17', page);
+    const waiting = shop.orders.wait('17', { timeout: 10 * MINUTE });
+    await clock.pass(2 * SECOND);
+    expect(await start().orders.charge('17', momo)).toMatchObject({ state: 'paid' });
+    expect(await waiting).toMatchObject({ state: 'paid' });
+    expect(clock.now).toBeLessThan(7 * SECOND);
+  });
+
+  test('rejects with the reason of its signal', async () => {
+    const { shop } = world();
+    await shop.orders.charge('17', momo);
+    const stop = new AbortController();
+    const waiting = catchError(shop.orders.wait('17', { signal: stop.signal }));
+    stop.abort('enough');
+    expect(await waiting).toBe('enough');
+  });
+});
+
+test('a webhook makes a payment due, whatever the form of its body', async () => {
+  const { shop, service, paid, clock } = world();
+  const reference = getReference(await shop.orders.charge('17', momo));
+  await sweepFor(10 * SECOND, shop.orders);
+  service.approve(reference);
+  await shop.orders.notify({ event: 'payment', data: [{ transaction: { reference } }] });
+  await clock.pass(SECOND);
+  await shop.orders.sweep();
+  expect(paid).toHaveLength(1);
+});
+
+describe('a process whose reads of the journal take 9 s, while a charge takes 25 s', () => {
+  async function openSlow() {
+    const made = world({ respond: slow('POST', 25 * SECOND) });
+    const store = wrapStore(made.store, async ({ method }, run) => {
+      if (method === 'read') await sleep(9 * SECOND);
+      return await run();
+    });
+    const charging = made.shop.orders.charge('17', momo);
+    await made.clock.pass(4 * SECOND);
+    return { ...made, charging, late: made.start({ store }) };
   }
-  expect(calls).toBe(3);
-});
 
-test('tells of a second success as paid_twice, and keeps the first one', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const first = getReference(await finish(orders.checkout('17', page)));
-  await pass(2 * SECOND);
-  const second = getReference(await finish(orders.charge('17', momo, { startAnother: true })));
-  shop.service.approve(second);
-  await pass(10 * SECOND);
-  await finish(orders.sweep());
-  shop.service.approve(first);
-  await pass(10 * MINUTE);
-  await finish(orders.sweep());
-  expect(shop.paid).toMatchObject([{ payment: { key: '17/2' } }]);
-  expect(shop.attentions.filter(({ reason }) => reason !== 'overdue')).toMatchObject([
-    { order: '17', key: '17/1', reason: 'paid_twice', reference: first, payment: { number: 1 } },
-  ]);
-  expect(await finish(orders.read('17'))).toMatchObject({ state: 'paid', payment: { key: '17/2' } });
-});
-
-test.each([
-  ['amount', { ...momo, amount: '30.00' }],
-  ['currency', { ...momo, currency: 'USD' }],
-])('asks for a person if an earlier payment of another %s is paid', async (_, input) => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const first = getReference(await finish(orders.checkout('17', page)));
-  await pass(2 * SECOND);
-  await finish(orders.charge('17', input, { startAnother: true }));
-  shop.service.approve(first);
-  await pass(10 * SECOND);
-  await finish(orders.sweep());
-  expect(shop.paid).toEqual([]);
-  expect(shop.attentions).toMatchObject([{ key: '17/1', reason: 'price_changed' }]);
-  const review = { state: 'in_review', reason: 'price_changed', payment: { key: '17/1' } };
-  expect(await finish(orders.read('17'))).toMatchObject(review);
-  expect(await finish(orders.charge('17', input))).toMatchObject(review);
-  await finish(orders.payments.resolve('17/1', 'closed', { by: 'ama', reason: 'paid back' }));
-  expect(await finish(orders.read('17'))).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
-});
-
-test('calls onUnpaid when the payment failed', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  shop.service.decline(getReference(await finish(orders.charge('17', momo))));
-  await pass(10 * SECOND);
-  await finish(orders.sweep());
-  expect(shop.unpaid).toMatchObject([{ order: '17', payment: { key: '17/1', status: 'failed' } }]);
-  expect(await finish(orders.read('17'))).toMatchObject({ state: 'unpaid', canPay: true });
-});
-
-test('does not call onUnpaid while a superseded payment might be paid', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const first = getReference(await finish(orders.checkout('17', page)));
-  await pass(2 * SECOND);
-  shop.service.decline(getReference(await finish(orders.charge('17', momo, { startAnother: true }))));
-  await pass(10 * SECOND);
-  await finish(orders.sweep());
-  expect(shop.unpaid).toEqual([]);
-  shop.service.decline(first);
-  await pass(MINUTE);
-  await finish(orders.sweep());
-  expect(shop.unpaid).toMatchObject([{ payment: { key: '17/2' } }]);
-});
-
-test('pays an order whose abandoned payment succeeds after all', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const reference = getReference(await finish(orders.checkout('17', page)));
-  shop.service.abandon(reference);
-  await pass(10 * SECOND);
-  await finish(orders.sweep());
-  expect(shop.unpaid).toHaveLength(1);
-  shop.service.approve(reference);
-  for (let hour = 0; hour < 3; hour++) {
-    await pass(66 * MINUTE);
-    await finish(orders.sweep());
-  }
-  expect(shop.paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
-});
-
-test('waits until the payment is final', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  shop.service.settleAfter(getReference(await finish(orders.charge('17', momo))), 20 * SECOND, 'success');
-  const before = Date.now();
-  expect(await finish(orders.wait('17'))).toMatchObject({ state: 'paid' });
-  expect(Date.now() - before).toBeLessThan(MINUTE);
-  expect(shop.paid).toEqual([]);
-  await finish(orders.sweep());
-  expect(shop.paid).toHaveLength(1);
-});
-
-test('returns what it is at the timeout of a wait', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  await finish(orders.charge('17', momo));
-  const before = Date.now();
-  expect(await finish(orders.wait('17', { timeout: 30 * SECOND }))).toMatchObject({ state: 'processing' });
-  expect(Date.now() - before).toBeGreaterThanOrEqual(30 * SECOND);
-});
-
-test('returns what a wait last read if the journal hangs at its timeout', async () => {
-  let isHung = false;
-  const store = wrapStore(memoryStore(), (_, run) => (isHung ? new Promise(() => {}) : run()));
-  const orders = openOrderShop({ store }).start();
-  await finish(orders.charge('17', momo));
-  const waiting = orders.wait('17', { timeout: 5 * SECOND });
-  await pass(SECOND);
-  isHung = true;
-  expect(await finish(waiting)).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
-});
-
-test('ends a wait for a person if the transaction has another amount', async () => {
-  let reference = '';
-  const shop = openOrderShop({
-    intercept: async ({ method }) =>
-      method === 'GET' ? Response.json(successBodies.verify({ reference, amount: '2.55' })) : undefined,
+  test('says that it is under way', async () => {
+    const { late } = await openSlow();
+    expect(await late.orders.read('17')).toMatchObject({ state: 'processing' });
   });
-  const orders = shop.start();
-  reference = getReference(await finish(orders.charge('17', momo)));
-  const status = await finish(orders.wait('17', { timeout: MINUTE }));
-  expect(status).toMatchObject({ state: 'in_review', reason: 'mismatch', payment: { key: '17/1' } });
-  expect(shop.paid).toEqual([]);
-});
 
-test('polls at a pace if a payment that failed is not final for its order', async () => {
-  const shop = openOrderShop();
-  const strict = shop.start({}, { polling: { finalStatuses: ['success'] } });
-  shop.service.decline(getReference(await finish(strict.charge('17', momo))));
-  await pass(10 * SECOND);
-  shop.requests.length = 0;
-  const status = await finish(shop.start().wait('17', { timeout: MINUTE }));
-  expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1', status: 'failed' } });
-  expect(shop.requests.length).toBeLessThan(20);
-});
-
-test('ends a wait when another process records the end', async () => {
-  const shop = openOrderShop();
-  const [waiting, other] = [shop.start(), shop.start()];
-  const first = getReference(await finish(waiting.checkout('17', page)));
-  const wait = waiting.wait('17', { timeout: 10 * MINUTE });
-  await pass(2 * SECOND);
-  shop.service.approve(first);
-  const before = Date.now();
-  expect(await finish(other.charge('17', momo))).toMatchObject({ state: 'paid' });
-  expect(await finish(wait)).toMatchObject({ state: 'paid' });
-  expect(Date.now() - before).toBeLessThan(5 * SECOND);
-});
-
-test('rejects a wait with the reason of its signal', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  await finish(orders.charge('17', momo));
-  const stop = new AbortController();
-  const wait = orders.wait('17', { signal: stop.signal });
-  stop.abort('enough');
-  await expect(finish(wait)).rejects.toBe('enough');
-});
-
-test('takes 4 steps of the store to charge, and 1 to read or to join', async () => {
-  const steps: string[] = [];
-  const store = wrapStore(memoryStore(), ({ method, key }, run) => {
-    steps.push(`${method} ${key}`);
-    return run();
+  test('does not resolve it', async () => {
+    const { late, charging, posts } = await openSlow();
+    const refused = { retryable: true };
+    expect(await catchError(late.payments.resolve('17/1', 'not_charged', note))).toMatchObject(refused);
+    expect(await charging).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+    expect(posts).toHaveLength(1);
   });
-  const shop = openOrderShop({ store });
-  const orders = shop.start();
-  const { payments } = await finish(orders.charge('17', momo));
-  const reference = `reference ${payments[0]?.reference?.toLowerCase()}`;
-  expect(steps.splice(0)).toEqual([
-    'read order 17',
-    'write order 17',
-    `write ${reference}`,
-    'write order 17',
-  ]);
-  expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'processing' });
-  expect(steps.splice(0)).toEqual(['read order 17']);
-  await pass(2 * SECOND);
-  expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'processing' });
-  expect(steps.splice(0)).toEqual(['read order 17', 'write order 17']);
-  await pass(2 * SECOND);
-  // The price that it asks for is in the write of its check.
-  expect(await finish(orders.charge('17', { ...momo, amount: '30.00' }))).toMatchObject({ differs: true });
-  expect(steps.splice(0)).toEqual(['read order 17', 'write order 17']);
-  expect(await finish(orders.read('17'))).toMatchObject({ state: 'processing' });
-  expect(steps).toEqual(['read order 17']);
-});
-
-test('makes a payment due that a webhook names, whatever the form of its body', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const reference = getReference(await finish(orders.charge('17', momo)));
-  await pass(10 * SECOND);
-  await finish(orders.sweep());
-  shop.service.approve(reference);
-  await pass(2 * SECOND);
-  await finish(orders.notify({ event: 'payment', data: [{ transaction: { reference } }] }));
-  await finish(orders.sweep());
-  expect(shop.paid).toHaveLength(1);
-});
-
-test('leaves the payments of plain keys to createFollowUps', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const plain = await finish(orders.payments.chargeMobileMoney(momo, { idempotencyKey: 'plain' }));
-  shop.service.approve(plain.reference);
-  await pass(10 * SECOND);
-  expect(await finish(orders.sweep())).toMatchObject({ checked: 0, due: 0 });
 });

@@ -1,509 +1,630 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+/** What a press of "Pay" sends and returns. What a person has to decide is in review.test.ts and breaks.test.ts. */
+
+import { describe, expect, test, vi } from 'vitest';
 import {
   AuthenticationError,
+  ClosedError,
   ConfigurationError,
+  ConnectionError,
   InvalidInputError,
   InvalidRequestError,
-  type PaymentsClientOptions,
+  JournalError,
+  RateLimitError,
   ServerError,
 } from '../../../src/index.ts';
+import { type JournalStore, memoryStore } from '../../../src/journal/index.ts';
+import { NoJournalError } from '../../../src/journal/store.ts';
 import { type LedgerRecord, parseLedgerRecord } from '../../../src/ledger/record.ts';
-import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
-import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
-import { finish } from '../../helpers/follow-ups.ts';
-import { momo, type OrderShop, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
-import { catchError } from '../../helpers/service.ts';
-
-beforeEach(() => {
-  fakeClocks();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
-});
+import { sleep } from '../../helpers/clock.ts';
+import { catchError, EMAIL, successBodies } from '../../helpers/service.ts';
+import {
+  connectionRefused,
+  getReference,
+  HOUR,
+  MINUTE,
+  momo,
+  type Process,
+  page,
+  SECOND,
+  slow,
+  sweepFor,
+  world,
+} from '../../helpers/world.ts';
+import { wrapStore } from '../../helpers/wrapped-store.ts';
+import { another, dearer, otherNumber } from './beginnings.ts';
 
 const MOMO = 'POST charge-mobile-money';
-const otherNumber = { ...momo, phone: '055 000 1111' };
+const always = { times: Number.POSITIVE_INFINITY };
+const invalid = { ...momo, amount: '0.10' };
+const underWay = { state: 'processing', canPay: false, payment: { key: '17/1' } };
 
-test('charges once, and says that the payment is under way', async () => {
-  const shop = openOrderShop();
-  const status = await finish(shop.start().charge('17', momo));
-  expect(status).toEqual({
-    order: '17',
-    state: 'processing',
-    canPay: false,
-    payment: {
-      key: '17/1',
-      number: 1,
-      method: 'mobile_money',
-      amount: '25.50',
-      currency: 'GHS',
-      network: 'mtn',
-      reference: expect.stringMatching(/^TXN-/),
-      status: 'processing',
-      createdAt: expect.any(Number),
-    },
-    payments: [status.payments[0]],
-  });
-  expect(JSON.parse(JSON.stringify(status))).toEqual(status);
-  expect(postsOf(shop)).toEqual([MOMO]);
-});
+/** Begins 17/1, whose last check is 2 s ago then. */
+async function begin(options?: Parameters<typeof world>[0]) {
+  const { shop, ...made } = world(options);
+  const reference = getReference(await shop.orders.charge('17', momo));
+  await made.clock.pass(2 * SECOND);
+  return { ...made, shop, ...shop.orders, reference };
+}
 
-test('returns the checkout page of a payment under way to each press', async () => {
-  const shop = openOrderShop();
-  const { checkout } = shop.start();
-  const first = await finish(checkout('17', page));
-  if (first.state !== 'processing') throw new Error(first.state);
-  expect(first.payment).toMatchObject({
-    method: 'checkout',
-    checkout_url: expect.stringContaining('https://'),
-  });
-  await pass(2 * SECOND);
-  const { key, checkout_url } = first.payment;
-  expect(await finish(checkout('17', page))).toMatchObject({ payment: { key, checkout_url } });
-  expect(postsOf(shop)).toHaveLength(1);
-});
+/** Opens a page whose customer leaves, and which is checked after that. */
+async function abandonPage() {
+  const { shop, service, clock, ...made } = world();
+  const reference = getReference(await shop.orders.checkout('17', page));
+  service.abandon(reference);
+  await clock.pass(2 * SECOND);
+  expect(await shop.orders.wait('17')).toMatchObject({ state: 'unpaid', canPay: true });
+  await clock.pass(2 * SECOND);
+  return { ...made, service, clock, ...shop.orders, reference };
+}
 
-describe('while another press opens the page', () => {
-  /** Opens a page, which takes the service 3 s, and starts another process 1 s later. */
-  async function openSlowly(client?: PaymentsClientOptions) {
-    const intercept = ({ method }: Request) =>
-      new Promise<undefined>((resolve) => setTimeout(resolve, method === 'POST' ? 3 * SECOND : 0));
-    const shop = openOrderShop({ intercept });
-    const first = shop.start().checkout('17', page);
-    await pass(SECOND);
-    return { shop, first, other: shop.start({}, client) };
-  }
+/** Presses 20 times at once in three processes. */
+async function pressAtOnce(processes: readonly Process[]) {
+  const presses = Array.from({ length: 20 }, (_, at) => processes[at % 3]?.orders.charge('17', momo));
+  return await Promise.all(presses);
+}
 
-  test('returns its address to both', async () => {
-    const { shop, first, other } = await openSlowly();
-    const [one, two] = await finish(
-      Promise.all([first, other.checkout('17', { ...page, customer_email: 'kofi@shop.example' })]),
-    );
-    expect(one).toMatchObject({ payment: { checkout_url: expect.stringContaining('https://') } });
-    expect(two).toEqual(one);
-    expect(postsOf(shop)).toHaveLength(1);
+describe('a first press', () => {
+  test('charges once, and says that the payment is under way', async () => {
+    const { shop, posts } = world();
+    const status = await shop.orders.charge('17', momo);
+    expect(status).toEqual({
+      order: '17',
+      state: 'processing',
+      canPay: false,
+      payment: {
+        key: '17/1',
+        number: 1,
+        method: 'mobile_money',
+        amount: '25.50',
+        currency: 'GHS',
+        network: 'mtn',
+        reference: expect.stringMatching(/^TXN-/),
+        status: 'processing',
+        createdAt: expect.any(Number),
+      },
+      payments: [status.payments[0]],
+    });
+    expect(JSON.parse(JSON.stringify(status))).toEqual(status);
+    expect(posts).toEqual([MOMO]);
   });
 
-  test('sends nothing again if the service refuses it', async () => {
-    const { shop, first, other } = await openSlowly();
-    shop.service.fault('initialize', { kind: 'status', status: 400 });
-    const statuses = await finish(Promise.all([first, other.checkout('17', page)]));
-    expect(statuses).toMatchObject([
-      { state: 'unpaid', error: { code: 'invalid_request' } },
-      { state: 'unpaid' },
-    ]);
-    expect(postsOf(shop)).toHaveLength(1);
-  });
-
-  test('returns without the address after the timeout, and at close', async () => {
-    const { shop, first, other } = await openSlowly({ timeout: SECOND });
-    const closed = shop.start();
-    const presses = [other.checkout('17', page), closed.checkout('17', page)];
-    await pass(100);
-    closed.payments.close();
-    for (const status of await finish(Promise.all(presses))) {
-      expect(status).toMatchObject({ state: 'processing', payment: { method: 'checkout' } });
-      expect(status).not.toHaveProperty('payment.checkout_url');
+  test('takes 4 steps of the store, a read and a join 1', async () => {
+    const steps: string[] = [];
+    const store = wrapStore(memoryStore(), ({ method, key }, run) => {
+      steps.push(`${method} ${key}`);
+      return run();
+    });
+    const { shop, clock } = world({ store });
+    const { charge, read } = shop.orders;
+    const reference = `reference ${getReference(await charge('17', momo)).toLowerCase()}`;
+    const takeSteps = () => steps.splice(0);
+    expect(takeSteps()).toEqual(['read order 17', 'write order 17', `write ${reference}`, 'write order 17']);
+    await charge('17', momo);
+    expect(takeSteps()).toEqual(['read order 17']);
+    // With a check. The price that it asks for is in the write of that.
+    for (const input of [momo, dearer]) {
+      await clock.pass(2 * SECOND);
+      await charge('17', input);
+      expect(takeSteps()).toEqual(['read order 17', 'write order 17']);
     }
-    await finish(first);
+    await read('17');
+    expect(takeSteps()).toEqual(['read order 17']);
   });
 
-  test('rejects with the reason of the signal', async () => {
-    const { first, other } = await openSlowly();
-    const controller = new AbortController();
-    const press = other.checkout('17', page, { signal: controller.signal });
-    const rejected = expect(press).rejects.toBe('gone');
-    await pass(100);
-    controller.abort('gone');
-    await rejected;
-    await finish(first);
+  test('is sent once for 20 presses at once in 3 processes, also after a decline', async () => {
+    const { shop, start, posts, service, clock } = world();
+    const processes = [shop, start(), start()];
+    for (const key of ['17/1', '17/2']) {
+      for (const status of await pressAtOnce(processes))
+        expect(status).toMatchObject({ state: 'processing', payment: { key } });
+      service.decline(service.charges.at(-1)?.reference ?? '');
+      await clock.pass(2 * SECOND);
+    }
+    expect(posts).toEqual([MOMO, MOMO]);
   });
-});
 
-test('sends one request for 20 presses at once in 3 processes', async () => {
-  const shop = openOrderShop();
-  const processes = [shop.start(), shop.start(), shop.start()];
-  const presses = Array.from({ length: 20 }, (_, at) => processes[at % 3]?.charge('17', momo));
-  const statuses = await finish(Promise.all(presses));
-  expect(postsOf(shop)).toEqual([MOMO]);
-  for (const status of statuses)
-    expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
-});
-
-test('starts the next payment at once after a decline, with one check', async () => {
-  const shop = openOrderShop();
-  const { charge } = shop.start();
-  const first = await finish(charge('17', momo));
-  shop.service.decline(first.payments[0]?.reference ?? '');
-  await pass(2 * SECOND);
-  shop.requests.length = 0;
-  const second = await finish(charge('17', otherNumber));
-  expect(second).toMatchObject({ state: 'processing', payment: { key: '17/2', number: 2 } });
-  expect(second.payments).toMatchObject([{ number: 1, status: 'failed' }, { number: 2 }]);
-  expect(shop.requests).toEqual([`GET ${first.payments[0]?.reference}`, MOMO]);
-});
-
-test('begins one next payment for 20 presses at once after a decline', async () => {
-  const shop = openOrderShop();
-  const first = await finish(shop.start().charge('17', momo));
-  shop.service.decline(first.payments[0]?.reference ?? '');
-  await pass(2 * SECOND);
-  const processes = [shop.start(), shop.start(), shop.start()];
-  const presses = Array.from({ length: 20 }, (_, at) => processes[at % 3]?.charge('17', momo));
-  for (const status of await finish(Promise.all(presses)))
-    expect(status).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
-  expect(postsOf(shop)).toHaveLength(2);
-});
-
-test('sees that an abandoned page was just paid, before a new charge', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const first = await finish(orders.checkout('17', page));
-  const reference = first.payments[0]?.reference ?? '';
-  shop.service.abandon(reference);
-  await pass(2 * SECOND);
-  expect(await finish(orders.wait('17'))).toMatchObject({ state: 'unpaid', canPay: true });
-  shop.service.approve(reference);
-  await pass(2 * SECOND);
-  expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
-  expect(postsOf(shop)).toHaveLength(1);
-});
-
-test.each([
-  ['abandoned', { state: 'unpaid', error: expect.any(ServerError) }],
-  ['under way', { state: 'processing', differs: true }],
-] as const)('begins no payment while the check of an earlier one fails: %s', async (kind, expected) => {
-  let isDown = false;
-  const intercept = async ({ method }: Request) =>
-    isDown && method === 'GET' ? new Response('down', { status: 503 }) : undefined;
-  const shop = openOrderShop({ intercept });
-  const orders = shop.start();
-  const first = await finish(orders.checkout('17', page));
-  if (kind === 'abandoned') shop.service.abandon(first.payments[0]?.reference ?? '');
-  await pass(2 * SECOND);
-  if (kind === 'abandoned') await finish(orders.wait('17'));
-  await pass(2 * SECOND);
-  isDown = true;
-  // A check that failed is not a check of the last second.
-  for (let presses = 0; presses < 2; presses++)
-    expect(await finish(orders.charge('17', momo, { startAnother: true }))).toMatchObject(expected);
-  isDown = false;
-  expect(await finish(orders.charge('17', momo, { startAnother: true }))).toMatchObject({
-    state: 'processing',
-    payment: { key: '17/2' },
+  test('records too short a digest of the number to reveal it', async () => {
+    const { shop, store } = world();
+    for (const id of ['17', '18']) await shop.orders.charge(id, momo);
+    const phones = [await readRecord(store, '17'), await readRecord(store, '18')].map(
+      ({ payments }) => payments[0]?.phone,
+    );
+    // The order is the salt.
+    expect(phones).toEqual([
+      expect.stringMatching(/^[\da-f]{5}$/),
+      expect.not.stringMatching(`${phones[0]}`),
+    ]);
   });
-  expect(postsOf(shop)).toHaveLength(2);
-});
-
-test('begins no payment if an earlier one was paid with another amount', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const first = await finish(orders.checkout('17', page));
-  const reference = first.payments[0]?.reference ?? '';
-  shop.service.abandon(reference);
-  await pass(2 * SECOND);
-  await finish(orders.wait('17'));
-  shop.service.approve(reference);
-  shop.service.fault('verify', { kind: 'wrongAmount', amount: '20.00' });
-  await pass(2 * SECOND);
-  expect(await finish(orders.charge('17', momo))).toMatchObject({
-    state: 'in_review',
-    reason: 'mismatch',
-    payment: { key: '17/1', attention: 'mismatch' },
-  });
-  expect(postsOf(shop)).toHaveLength(1);
-});
-
-test('needs a person for a payment that is gone, until a check finds it paid', async () => {
-  let gone = '';
-  const intercept = async ({ url }: Request) =>
-    gone !== '' && url.endsWith(gone) ? new Response('not found', { status: 404 }) : undefined;
-  const shop = openOrderShop({ intercept });
-  const orders = shop.start();
-  const first = await finish(orders.checkout('17', page));
-  const reference = first.payments[0]?.reference ?? '';
-  gone = reference;
-  await pass(2 * SECOND);
-  const second = await finish(orders.charge('17', momo, { startAnother: true }));
-  for (let sweeps = 0; sweeps < 3; sweeps++) {
-    await pass(20 * SECOND);
-    await finish(orders.sweep());
-  }
-  expect(shop.attentions).toMatchObject([{ key: '17/1', reason: 'gone' }]);
-  gone = '';
-  shop.service.approve(reference);
-  shop.service.decline(second.payments[1]?.reference ?? '');
-  await pass(2 * SECOND);
-  expect(await finish(orders.charge('17', otherNumber))).toMatchObject({
-    state: 'in_review',
-    reason: 'gone',
-    payment: { key: '17/1' },
-  });
-  await pass(66 * MINUTE);
-  await finish(orders.sweep());
-  expect(await finish(orders.charge('17', otherNumber))).toMatchObject({
-    state: 'paid',
-    payment: { key: '17/1' },
-  });
-  expect(postsOf(shop)).toHaveLength(2);
-});
-
-test('checks the ten latest payments before the next one', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const references: string[] = [];
-  for (let number = 1; number <= 11; number++) {
-    const { payments } = await finish(orders.checkout('17', page));
-    const reference = payments.at(-1)?.reference ?? '';
-    references.push(reference);
-    shop.service.abandon(reference);
-    await pass(2 * SECOND);
-    await finish(orders.wait('17'));
-    await pass(2 * SECOND);
-  }
-  shop.service.approve(references.at(-1) ?? '');
-  shop.requests.length = 0;
-  expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'paid', payment: { key: '17/11' } });
-  const checks = references.slice(1).map((reference) => `GET ${reference}`);
-  expect(shop.requests.toSorted()).toEqual(checks);
-});
-
-test('sends a refused payment once for two presses at once', async () => {
-  const shop = openOrderShop();
-  const [one, other] = [shop.start(), shop.start()];
-  shop.service.fault('chargeMobileMoney', { kind: 'status', status: 400 });
-  const statuses = await finish(Promise.all([one.charge('17', momo), other.charge('17', momo)]));
-  expect(statuses).toMatchObject([{ state: 'unpaid' }, { state: 'unpaid' }]);
-  expect(postsOf(shop)).toHaveLength(1);
 });
 
 /** Returns the record of an order as the store has it. */
-async function readRecord({ store }: OrderShop, order: string): Promise<LedgerRecord> {
+async function readRecord(store: JournalStore, order: string): Promise<LedgerRecord> {
   const { record } = await store.read(`order ${order}`);
   const parsed = parseLedgerRecord(JSON.parse(record?.text ?? 'null'));
   if (!parsed) throw new Error(`there is no record of ${order}`);
   return parsed;
 }
 
-test('records too short a digest of the number to reveal it', async () => {
-  const shop = openOrderShop();
-  const { charge } = shop.start();
-  for (const id of ['17', '18']) await finish(charge(id, momo));
-  const [one, other] = [await readRecord(shop, '17'), await readRecord(shop, '18')];
-  expect(one.payments[0]?.phone).toMatch(/^[\da-f]{5}$/);
-  // The order is the salt.
-  expect(other.payments[0]?.phone).not.toBe(one.payments[0]?.phone);
-});
-
-test('begins no payment after 50, but uses the last one again', async () => {
-  const shop = openOrderShop();
-  const { charge, read } = shop.start();
-  await finish(charge('17', momo));
-  const record = await readRecord(shop, '17');
-  const [first] = record.payments;
-  const { record: stored } = await shop.store.read('order 17');
-  const none = { is: 'none', why: 'not_sent' } as const;
-  const payments = Array.from({ length: 50 }, (_, at) => ({
-    ...first,
-    attempt: `attempt ${at}`,
-    charge: none,
-  }));
-  await shop.store.write('order 17', {
-    expected: stored?.version ?? null,
-    version: 'fifty',
-    text: JSON.stringify({ ...record, payments }),
-    mustCommit: true,
-    index: null,
+describe('before the first press', () => {
+  test('an order is unpaid', async () => {
+    const { shop } = world();
+    const unpaid = { order: '17', state: 'unpaid', canPay: true, payments: [] };
+    expect(await shop.orders.read('17')).toEqual(unpaid);
+    expect(await shop.orders.wait('17')).toEqual(unpaid);
   });
-  expect(await finish(read('17'))).toMatchObject({ state: 'unpaid', canPay: true });
-  const last = await finish(charge('17', momo));
-  expect(last).toMatchObject({ state: 'processing', payment: { key: '17/50' } });
-  shop.service.decline(last.payments.at(-1)?.reference ?? '');
-  await pass(2 * SECOND);
-  expect(await finish(charge('17', momo))).toMatchObject({
-    state: 'unpaid',
-    canPay: false,
-    error: expect.any(ConfigurationError),
-  });
-  expect(postsOf(shop)).toHaveLength(2);
-});
 
-test('uses a refused payment again, with other input too', async () => {
-  const shop = openOrderShop();
-  const { charge } = shop.start();
-  shop.service.fault('chargeMobileMoney', { kind: 'status', status: 400 });
-  const refused = await finish(charge('17', momo));
-  expect(refused).toMatchObject({ state: 'unpaid', canPay: true, error: expect.any(InvalidRequestError) });
-  expect(await finish(charge('17', otherNumber))).toMatchObject({
-    state: 'processing',
-    payment: { key: '17/1' },
+  test('each call rejects if the journal has no table and makes none', async () => {
+    const read = () => Promise.reject(new NoJournalError('Call migrate().'));
+    const { shop, requests } = world({ store: { ...memoryStore(), read } });
+    const { orders } = shop;
+    for (const call of [() => orders.read('17'), () => orders.wait('17'), () => orders.charge('17', momo)])
+      expect(await catchError(call())).toBeInstanceOf(JournalError);
+    expect(requests).toEqual([]);
+  });
+
+  test.each([[''], ['a\nb'], ['x'.repeat(201)], [17]])('refuses the order %j', async (order) => {
+    const { shop, requests } = world();
+    // @ts-expect-error one of them is no text
+    const call = shop.orders.charge(order, momo);
+    await expect(call).rejects.toMatchObject({ code: 'configuration_error' });
+    expect(requests).toEqual([]);
+  });
+
+  test('returns wrong input as the error of an unpaid order', async () => {
+    const { shop, requests } = world();
+    const error = expect.any(InvalidInputError);
+    const unpaid = { order: '17', state: 'unpaid', canPay: true, payments: [], error };
+    expect(await shop.orders.charge('17', invalid)).toEqual(unpaid);
+    expect(requests).toEqual([]);
   });
 });
 
-test('returns wrong input as the error of an unpaid order, and sends nothing', async () => {
-  const shop = openOrderShop();
-  const status = await finish(shop.start().charge('17', { ...momo, amount: '0.10' }));
-  expect(status).toEqual({
-    order: '17',
-    state: 'unpaid',
-    canPay: true,
-    payments: [],
-    error: expect.any(InvalidInputError),
+describe('a press that the service does not accept', () => {
+  test.each<[string, () => Response | Promise<Response>, { new (...values: never): Error }]>([
+    ['a refusal', () => Response.json({}, { status: 400 }), InvalidRequestError],
+    ['a rate limit', () => Response.json({}, { status: 429 }), RateLimitError],
+    ['no connection', () => Promise.reject(connectionRefused), ConnectionError],
+  ])('has its error after %s, is sent once, and the next uses its payment', async (_, respond, kind) => {
+    let isBroken = true;
+    const { shop, start, posts } = world({ respond: () => (isBroken ? respond() : undefined) });
+    const unpaid = { state: 'unpaid', canPay: true };
+    const presses = [shop.orders.charge('17', momo), start().orders.charge('17', momo)];
+    expect(await Promise.all(presses)).toMatchObject([{ ...unpaid, error: expect.any(kind) }, unpaid]);
+    expect(posts).toHaveLength(1);
+    expect(await shop.orders.read('17')).not.toHaveProperty('error');
+    isBroken = false;
+    expect(await shop.orders.charge('17', otherNumber)).toMatchObject(underWay);
   });
-  expect(shop.requests).toEqual([]);
+
+  test('begins no payment after 50, but uses the last one again', async () => {
+    const { shop, store, service, clock, posts } = world();
+    const { charge, read } = shop.orders;
+    await charge('17', momo);
+    const record = await readRecord(store, '17');
+    const { record: stored } = await store.read('order 17');
+    const payments = Array.from({ length: 50 }, (_, at) => ({
+      ...record.payments[0],
+      attempt: `attempt ${at}`,
+      charge: { is: 'none', why: 'not_sent' },
+    }));
+    await store.write('order 17', {
+      expected: stored?.version ?? null,
+      version: 'fifty',
+      text: JSON.stringify({ ...record, payments }),
+      mustCommit: true,
+      index: null,
+    });
+    expect(await read('17')).toMatchObject({ state: 'unpaid', canPay: true });
+    const last = await charge('17', momo);
+    expect(last).toMatchObject({ state: 'processing', payment: { key: '17/50' } });
+    service.decline(getReference(last));
+    await clock.pass(2 * SECOND);
+    const full = { state: 'unpaid', canPay: false, error: expect.any(ConfigurationError) };
+    expect(await charge('17', momo)).toMatchObject(full);
+    expect(posts).toHaveLength(2);
+  });
 });
 
-test('asks for a person after a lost response, and sends nothing until then', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
-  const lost = await finish(orders.charge('17', momo));
-  expect(lost).toMatchObject({
-    state: 'in_review',
-    canPay: false,
-    reason: 'unresolved',
-    payment: { key: '17/1' },
+describe('while another press opens the page', () => {
+  /** Opens a page, which takes the service 3 s, and starts another process 1 s later. */
+  async function openSlowly(client = {}) {
+    const made = world({ respond: slow('POST', 3 * SECOND) });
+    const first = made.shop.orders.checkout('17', page);
+    await made.clock.pass(SECOND);
+    return { ...made, first, other: made.start({ client }).orders };
+  }
+
+  test('returns its address to both, and to each later press', async () => {
+    const { first, other, posts, clock } = await openSlowly();
+    const presses = [first, other.checkout('17', { ...page, customer_email: 'kofi@shop.example' })];
+    const [one, two] = await Promise.all(presses);
+    const opened = { method: 'checkout', checkout_url: expect.stringContaining('https://') };
+    expect(one).toMatchObject({ state: 'processing', payment: opened });
+    expect(two).toEqual(one);
+    await clock.pass(2 * SECOND);
+    expect(await other.checkout('17', page)).toMatchObject({ payment: opened });
+    expect(posts).toHaveLength(1);
   });
-  expect(await finish(orders.charge('17', otherNumber))).toMatchObject({ state: 'in_review' });
-  expect(postsOf(shop)).toHaveLength(1);
-  const note = { by: 'ama', reason: 'looked it up' };
-  await finish(orders.payments.resolve('17/1', 'not_charged', note));
-  expect(await finish(orders.read('17'))).toMatchObject({ state: 'unpaid' });
-  expect(await finish(orders.charge('17', otherNumber))).toMatchObject({ payment: { key: '17/1' } });
+
+  test('sends nothing again if the service refuses it', async () => {
+    const { first, other, service, posts } = await openSlowly();
+    service.fault('initialize', { kind: 'status', status: 400 });
+    expect(await Promise.all([first, other.checkout('17', page)])).toMatchObject([
+      { state: 'unpaid', error: { code: 'invalid_request' } },
+      { state: 'unpaid' },
+    ]);
+    expect(posts).toHaveLength(1);
+  });
+
+  test('returns without the address after the timeout, and at close', async () => {
+    const { first, other, start } = await openSlowly({ timeout: SECOND });
+    const closed = start();
+    const presses = [other.checkout('17', page), closed.orders.checkout('17', page)];
+    await sleep(100);
+    closed.payments.close();
+    for (const status of await Promise.all(presses)) {
+      expect(status).toMatchObject({ state: 'processing', payment: { method: 'checkout' } });
+      expect(status).not.toHaveProperty('payment.checkout_url');
+    }
+    await first;
+  });
+
+  test('rejects with the reason of the signal', async () => {
+    const { first, other } = await openSlowly();
+    const leaving = new AbortController();
+    const press = catchError(other.checkout('17', page, { signal: leaving.signal }));
+    leaving.abort('gone');
+    expect(await press).toBe('gone');
+    await first;
+  });
+
+  test('has no page of another payment', async () => {
+    const { first, other } = await openSlowly();
+    const momoPayment = { key: '17/2', method: 'mobile_money' };
+    const pressing = other.charge('17', momo, another);
+    const opened = await first;
+    expect(await pressing).toMatchObject({ state: 'processing', payment: momoPayment });
+    expect(opened).toMatchObject({
+      state: 'processing',
+      payments: [{ checkout_url: expect.any(String) }, {}],
+    });
+    expect(opened).not.toHaveProperty('payment.checkout_url');
+  });
 });
 
-test('starts the next payment after a person closed one', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
-  await finish(orders.charge('17', momo));
-  await finish(orders.payments.resolve('17/1', 'closed', { by: 'ama', reason: 'paid back by hand' }));
-  expect(await finish(orders.read('17'))).toMatchObject({ state: 'unpaid' });
-  expect(await finish(orders.charge('17', momo))).toMatchObject({
-    state: 'processing',
-    payment: { key: '17/2' },
+describe('a page whose address holds the email of the customer', () => {
+  const openLeaking = () =>
+    world({
+      async respond({ method }, handle) {
+        if (method === 'GET') return undefined;
+        const { data } = await (await handle()).json();
+        await sleep(SECOND);
+        const checkout_url = `${data.checkout_url}?email=${EMAIL}`;
+        return Response.json(successBodies.initialize({ ...data, checkout_url }));
+      },
+    });
+  const address = expect.stringContaining(EMAIL);
+
+  test('is returned once, is not recorded, and is not joined', async () => {
+    const { shop, store, clock, posts } = openLeaking();
+    const { checkout } = shop.orders;
+    expect(await checkout('17', page)).toMatchObject({
+      ...{ state: 'processing', payment: { key: '17/1', checkout_url: address } },
+      payments: [{ checkout_url: address }],
+    });
+    expect(JSON.stringify(await store.read('order 17'))).not.toContain(EMAIL);
+    await clock.pass(2 * SECOND);
+    const second = await checkout('17', page);
+    expect(second).toMatchObject({ ...underWay, differs: true });
+    expect(second).not.toHaveProperty('payment.checkout_url');
+    const opened = { payment: { key: '17/2', checkout_url: address } };
+    expect(await checkout('17', page, another)).toMatchObject(opened);
+    expect(posts).toHaveLength(2);
+  });
+
+  test('is returned to the press that opened it alone', async () => {
+    const { shop, start, posts } = openLeaking();
+    const presses = [shop, start()].map(({ orders }) => orders.checkout('17', page));
+    const [opened, other] = await Promise.all(presses);
+    expect(opened).toMatchObject({ payment: { key: '17/1', checkout_url: address } });
+    expect(other).toMatchObject({ ...underWay, differs: true });
+    expect(posts).toHaveLength(1);
   });
 });
 
 describe('while a payment is under way', () => {
-  const others = [
-    ['number', { ...momo, phone: '055 000 1111' }],
+  test.each([
+    ['number', otherNumber],
     ['network', { ...momo, network: 'telecel' as const }],
-    ['amount', { ...momo, amount: '30.00' }],
+    ['amount', dearer],
     ['currency', { ...momo, currency: 'USD' }],
-  ] as const;
-  test.each(others)('says that a press with another %s differs, and sends nothing', async (_, input) => {
-    const shop = openOrderShop();
-    const { charge } = shop.start();
-    await finish(charge('17', momo));
-    expect(await finish(charge('17', input))).toMatchObject({ state: 'processing', differs: true });
-    expect(postsOf(shop)).toHaveLength(1);
-  });
-
-  test('says that a press for the other method differs', async () => {
-    const shop = openOrderShop();
-    const { charge, checkout } = shop.start();
-    await finish(charge('17', momo));
-    expect(await finish(checkout('17', page))).toMatchObject({ state: 'processing', differs: true });
+    ['method', undefined],
+  ])('a press with another %s differs, and sends nothing', async (_, input) => {
+    const { charge, checkout, posts } = await begin();
+    const pressed = await (input ? charge('17', input) : checkout('17', page));
+    expect(pressed).toMatchObject({ ...underWay, differs: true });
+    expect(pressed).not.toHaveProperty('error');
+    expect(posts).toHaveLength(1);
   });
 
   test('takes another email, and another form of the number, for the same', async () => {
-    const shop = openOrderShop();
-    const { charge } = shop.start();
-    await finish(charge('17', momo));
+    const { charge, posts } = await begin();
     const input = { ...momo, customer_email: 'kofi@example.com', phone: momo.phone.replaceAll(' ', '-') };
-    const status = await finish(charge('17', input, { startAnother: true }));
-    expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+    const status = await charge('17', input, another);
+    expect(status).toMatchObject(underWay);
     expect(status).not.toHaveProperty('differs');
-    expect(postsOf(shop)).toHaveLength(1);
+    expect(posts).toHaveLength(1);
   });
 
-  test('starts another one if asked to, and follows the superseded one', async () => {
-    const shop = openOrderShop();
-    const orders = shop.start();
-    const first = await finish(orders.checkout('17', page));
-    await pass(2 * SECOND);
-    const second = await finish(orders.charge('17', momo, { startAnother: true }));
-    expect(second).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
-    expect(second.payments).toMatchObject([{ number: 1, superseded: true }, { number: 2 }]);
-    shop.service.approve(first.payments[0]?.reference ?? '');
-    await pass(10 * SECOND);
-    await finish(orders.sweep());
-    expect(await finish(orders.read('17'))).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
-    expect(shop.paid).toMatchObject([
-      { order: '17', payment: { key: '17/1' }, transaction: { status: 'success' } },
-    ]);
+  test.each([{}, another])('invalid input differs with an error, and sends nothing: %o', async (options) => {
+    const { charge, requests } = await begin();
+    const pressed = { ...underWay, differs: true, error: expect.any(InvalidInputError) };
+    expect(await charge('17', invalid, options)).toMatchObject(pressed);
+    expect(requests).toEqual([MOMO]);
+  });
+
+  test('a closed client returns it with an error', async () => {
+    const { charge, shop, requests } = await begin();
+    await shop.payments.close();
+    const status = await charge('17', momo);
+    expect(status).toMatchObject({ ...underWay, error: expect.any(ClosedError) });
+    expect(status).not.toHaveProperty('differs');
+    const first = await charge('18', momo);
+    expect(first).toMatchObject({ state: 'unpaid', canPay: true, error: expect.any(ClosedError) });
+    expect(requests).toEqual([MOMO]);
+  });
+
+  test('a check without an answer begins nothing, until one has an answer', async () => {
+    const { charge, service, posts } = await begin();
+    service.fault('verify', { kind: 'status', status: 503 }, always);
+    const same = await charge('17', momo);
+    expect(same).toMatchObject(underWay);
+    expect(same).not.toHaveProperty('error');
+    expect(same).not.toHaveProperty('differs');
+    const differs = { ...underWay, differs: true, error: expect.any(ServerError) };
+    // A check that failed is not a check of the last second.
+    for (const options of [{}, another, another])
+      expect(await charge('17', otherNumber, options)).toMatchObject(differs);
+    service.clearFaults();
+    expect(await charge('17', otherNumber, another)).toMatchObject({ payment: { key: '17/2' } });
+    expect(posts).toHaveLength(2);
+  });
+
+  test('has no error for invalid input once the order is paid or in review', async () => {
+    const { charge, service, wait, reference } = await begin();
+    service.approve(reference);
+    await wait('17');
+    service.fault('chargeMobileMoney', { kind: 'responseLost' });
+    await charge('18', momo);
+    const [paid, inReview] = [await charge('17', invalid), await charge('18', invalid)];
+    expect([paid, inReview]).toMatchObject([{ state: 'paid' }, { state: 'in_review', canPay: false }]);
+    for (const name of ['error', 'differs'])
+      for (const status of [paid, inReview]) expect(status).not.toHaveProperty(name);
   });
 });
 
-test('keeps the orders a and a/1 apart', async () => {
-  const shop = openOrderShop();
-  const { charge, read } = shop.start();
-  await finish(charge('a', momo));
-  await finish(charge('a/1', momo));
-  expect(await finish(read('a'))).toMatchObject({ payments: [{ key: 'a/1' }] });
-  expect(await finish(read('a/1'))).toMatchObject({ payments: [{ key: 'a/1/1' }] });
-});
+describe('after an earlier payment', () => {
+  test('begins the next one at once after a decline, with one check', async () => {
+    const { charge, service, reference, requests } = await begin();
+    service.decline(reference);
+    const second = await charge('17', otherNumber);
+    expect(second).toMatchObject({ state: 'processing', payment: { key: '17/2', number: 2 } });
+    expect(second.payments).toMatchObject([{ number: 1, status: 'failed' }, { number: 2 }]);
+    expect(requests).toEqual([MOMO, `GET ${reference}`, MOMO]);
+  });
 
-test('tells an order from a key of the same name', async () => {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  const plain = await finish(orders.payments.chargeMobileMoney(momo, { idempotencyKey: '17/1' }));
-  const status = await finish(orders.charge('17', momo));
-  expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
-  expect(status.payments[0]?.reference).not.toBe(plain.reference);
-  expect(postsOf(shop)).toHaveLength(2);
-  await expect(orders.journal.read('17/1')).rejects.toThrow('fits two');
-  expect(await orders.journal.read('order 17/1')).toMatchObject({
-    reference: status.payments[0]?.reference,
+  test('sees that an abandoned page was just paid', async () => {
+    const { charge, service, reference, posts } = await abandonPage();
+    service.approve(reference);
+    expect(await charge('17', momo)).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
+    expect(posts).toHaveLength(1);
+  });
+
+  test('begins nothing while the check of an abandoned page fails', async () => {
+    const { charge, service, posts } = await abandonPage();
+    service.fault('verify', { kind: 'status', status: 503 }, { times: 2 });
+    for (let presses = 0; presses < 2; presses++)
+      expect(await charge('17', momo)).toMatchObject({ state: 'unpaid', error: expect.any(ServerError) });
+    expect(await charge('17', momo)).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
+    expect(posts).toHaveLength(2);
+  });
+
+  test('begins nothing if it was paid with another amount', async () => {
+    const { charge, service, reference, posts } = await abandonPage();
+    service.approve(reference);
+    service.fault('verify', { kind: 'wrongAmount', amount: '20.00' });
+    const payment = { key: '17/1', attention: 'mismatch' };
+    expect(await charge('17', momo)).toMatchObject({ state: 'in_review', reason: 'mismatch', payment });
+    expect(posts).toHaveLength(1);
+  });
+
+  test('needs a person for one that is gone, until a check finds it paid', async () => {
+    let gone = '';
+    const respond = ({ url }: Request) =>
+      gone !== '' && url.endsWith(gone) ? new Response('not found', { status: 404 }) : undefined;
+    const { charge, shop, service, posts, attentions, reference } = await begin({ respond });
+    gone = reference;
+    const second = getReference(await charge('17', otherNumber, another));
+    await sweepFor(MINUTE, shop.orders);
+    expect(attentions).toMatchObject([{ key: '17/1', reason: 'gone' }]);
+    gone = '';
+    service.approve(reference);
+    service.decline(second);
+    const review = { state: 'in_review', reason: 'gone', payment: { key: '17/1' } };
+    expect(await charge('17', otherNumber)).toMatchObject(review);
+    await sweepFor(2 * HOUR, shop.orders);
+    expect(await charge('17', otherNumber)).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
+    expect(posts).toHaveLength(2);
+  });
+
+  test('checks the ten latest before the next one', async () => {
+    const { shop, service, clock, checks } = world();
+    const references: string[] = [];
+    for (let number = 1; number <= 11; number++) {
+      const reference = getReference(await shop.orders.checkout('17', page));
+      references.push(reference);
+      service.abandon(reference);
+      await clock.pass(2 * SECOND);
+      await shop.orders.wait('17');
+      await clock.pass(2 * SECOND);
+    }
+    service.approve(references.at(-1) ?? '');
+    checks.length = 0;
+    expect(await shop.orders.charge('17', momo)).toMatchObject({ state: 'paid', payment: { key: '17/11' } });
+    expect(checks.map(({ reference }) => reference).toSorted()).toEqual(references.slice(1));
   });
 });
 
-test.each([[''], ['a\nb'], ['x'.repeat(201)], [17]])('refuses the order %j', async (order) => {
-  const shop = openOrderShop();
-  // @ts-expect-error one of them is no text
-  const call = finish(shop.start().charge(order, momo));
-  await expect(call).rejects.toMatchObject({ code: 'configuration_error' });
-  expect(shop.requests).toEqual([]);
+describe('a check of a press while one of a wait is on its way back', () => {
+  /** The first card of a page is declined, its second one is paid, and verify tells 5 s later what it read. */
+  async function openPaidPage() {
+    const made = world({
+      async respond({ method }, handle) {
+        const response = await handle();
+        if (method === 'GET') await sleep(5 * SECOND);
+        return response;
+      },
+    });
+    const reference = getReference(await made.shop.orders.checkout('17', page));
+    const waiting = made.shop.orders.wait('17', { timeout: MINUTE });
+    await made.clock.pass(7 * SECOND);
+    made.service.decline(reference);
+    await made.clock.pass(2 * SECOND);
+    made.service.approve(reference);
+    return { ...made, ...made.shop.orders, waiting };
+  }
+
+  test('is a new one', async () => {
+    const { checkout, waiting, posts } = await openPaidPage();
+    const pressed = checkout('17', { ...page, amount: '30.00' });
+    await waiting;
+    expect(await pressed).toMatchObject({ state: 'in_review', reason: 'price_changed' });
+    expect(posts).toHaveLength(1);
+  });
+
+  test('is a new one, right after that came back', async () => {
+    const { checkout, waiting, posts } = await openPaidPage();
+    expect(await waiting).toMatchObject({ state: 'unpaid' });
+    expect(await checkout('17', page)).toMatchObject({ state: 'paid' });
+    expect(posts).toHaveLength(1);
+  });
+
+  test('leaves no unhandled rejection if the customer leaves meanwhile', async () => {
+    const onRejection = vi.fn();
+    process.on('unhandledRejection', onRejection);
+    const store = memoryStore();
+    const leaving = new AbortController();
+    const { charge, clock } = await begin({
+      store: wrapStore(store, ({ method }, run) =>
+        method === 'write' && leaving.signal.aborted ? Promise.reject(new Error('connection lost')) : run(),
+      ),
+      client: { onEvent: ({ type }) => type === 'poll' && leaving.abort('left') },
+    });
+    expect(await catchError(charge('17', momo, { signal: leaving.signal }))).toBe('left');
+    await clock.settle();
+    process.off('unhandledRejection', onRejection);
+    expect(onRejection).not.toHaveBeenCalled();
+  });
+});
+
+describe('names', () => {
+  test('keeps the orders a and a/1 apart', async () => {
+    const { shop } = world();
+    const { charge, read } = shop.orders;
+    await charge('a', momo);
+    await charge('a/1', momo);
+    expect(await read('a')).toMatchObject({ payments: [{ key: 'a/1' }] });
+    expect(await read('a/1')).toMatchObject({ payments: [{ key: 'a/1/1' }] });
+  });
+
+  test('tells an order from a key of the same name', async () => {
+    const { shop, journal, posts } = world();
+    const plain = await shop.payments.chargeMobileMoney(momo, { idempotencyKey: '17/1' });
+    const reference = getReference(await shop.orders.charge('17', momo));
+    expect(reference).not.toBe(plain.reference);
+    expect(posts).toHaveLength(2);
+    await expect(journal.read('17/1')).rejects.toThrow('fits two');
+    expect(await journal.read('order 17/1')).toMatchObject({ reference });
+  });
 });
 
 describe('an API key that the service refuses', () => {
-  const always = { times: Number.POSITIVE_INFINITY };
   const refused = { kind: 'status', status: 401 } as const;
 
   test.each([
     ['charge', 'chargeMobileMoney', momo],
     ['checkout', 'initialize', page],
   ] as const)('is thrown by %s, and the next press pays', async (method, operation, input) => {
-    const shop = openOrderShop();
-    const orders = shop.start();
-    const press = () => Reflect.apply(orders[method], undefined, ['17', input]);
-    shop.service.fault(operation, refused);
-    expect(await finish(catchError(press()))).toBeInstanceOf(AuthenticationError);
-    expect(await orders.journal.read('17/1')).toMatchObject({ state: 'rejected' });
-    expect(await finish(press())).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
-    expect(shop.service.charges.length).toBe(method === 'charge' ? 1 : 0);
+    const { shop, service, journal, posts } = world();
+    const press = () => Reflect.apply(shop.orders[method], undefined, ['17', input]);
+    service.fault(operation, refused);
+    expect(await catchError(press())).toBeInstanceOf(AuthenticationError);
+    expect(await journal.read('17/1')).toMatchObject({ state: 'rejected' });
+    expect(await press()).toMatchObject(underWay);
+    expect(posts).toHaveLength(2);
   });
 
-  test('is thrown if it shows in the check before a press, which begins nothing', async () => {
-    const shop = openOrderShop();
-    const orders = shop.start();
-    await finish(orders.charge('17', momo));
-    await pass(2 * SECOND);
-    shop.service.fault('verify', refused, always);
-    for (const options of [{}, { startAnother: true }])
-      expect(await finish(catchError(orders.charge('17', otherNumber, options)))).toBeInstanceOf(
-        AuthenticationError,
-      );
-    expect(postsOf(shop)).toEqual([MOMO]);
-    expect(await orders.read('17')).toMatchObject({ state: 'processing' });
+  test('is thrown if it shows in a check before a press or in a wait', async () => {
+    const { charge, wait, read, service, posts, reference } = await begin();
+    service.fault('verify', refused, { times: 3 });
+    for (const call of [
+      () => charge('17', otherNumber),
+      () => charge('17', otherNumber, another),
+      () => wait('17'),
+    ])
+      expect(await catchError(call())).toBeInstanceOf(AuthenticationError);
+    expect(posts).toEqual([MOMO]);
+    expect(await read('17')).toMatchObject(underWay);
+    service.approve(reference);
+    expect(await wait('17')).toMatchObject({ state: 'paid' });
+  });
+});
+
+describe('a journal that fails', () => {
+  test('rejects if it does not take that no charge was made', async () => {
+    let isDown = false;
+    const store = wrapStore(memoryStore(), ({ method }, run) =>
+      isDown && method === 'write' ? Promise.reject(new Error('read only')) : run(),
+    );
+    const { shop, clock } = world({
+      store,
+      respond() {
+        isDown = true;
+        throw connectionRefused;
+      },
+    });
+    const message = expect.stringContaining('No charge was made');
+    const failure = { code: 'journal_error', retryable: true, message };
+    expect(await catchError(shop.orders.charge('17', momo))).toMatchObject(failure);
+    isDown = false;
+    await clock.pass(5 * SECOND);
+    expect(await shop.orders.read('17')).toMatchObject({ state: 'unpaid', canPay: true });
   });
 
-  test('is thrown by wait, and the payment is followed further', async () => {
-    const shop = openOrderShop();
-    const orders = shop.start();
-    const status = await finish(orders.charge('17', momo));
-    shop.service.fault('verify', refused);
-    expect(await finish(catchError(orders.wait('17')))).toBeInstanceOf(AuthenticationError);
-    shop.service.approve(status.payments[0]?.reference ?? '');
-    expect(await finish(orders.wait('17'))).toMatchObject({ state: 'paid' });
+  test('rejects if the claim took a whole lease', async () => {
+    const store = wrapStore(memoryStore(), async ({ method }, run) => {
+      if (method === 'write') await sleep(10.5 * SECOND);
+      return await run();
+    });
+    const { shop, requests } = world({ store });
+    const failure = { code: 'journal_error', outcome: 'not_sent', retryable: true };
+    expect(await catchError(shop.orders.charge('17', momo))).toMatchObject(failure);
+    expect(requests).toEqual([]);
+  });
+
+  test('has its claim released, which it wrote and did not confirm, once it is back', async () => {
+    let backAt = 0;
+    const store = wrapStore(memoryStore(), async ({ method }, run) => {
+      if (Date.now() < backAt) throw new Error('connection refused');
+      const done = await run();
+      if (method !== 'write' || backAt > 0) return done;
+      backAt = Date.now() + 5 * SECOND;
+      throw new Error('connection lost');
+    });
+    const { shop, clock, posts } = world({ store });
+    expect(await catchError(shop.orders.charge('17', momo))).toBeInstanceOf(JournalError);
+    await clock.pass(20 * SECOND);
+    expect(await shop.orders.read('17')).toMatchObject({ state: 'unpaid', canPay: true });
+    expect(posts).toEqual([]);
   });
 });

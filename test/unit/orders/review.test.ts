@@ -1,27 +1,23 @@
 /** What a person decides about an order, by reason: what is offered, what follows, and what is refused. */
 
-import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Resolution } from '../../../src/index.ts';
+import { describe, expect, test } from 'vitest';
+import type { Resolution, ResolveOptions } from '../../../src/index.ts';
 import type { AttentionReason, OrderStatus } from '../../../src/orders/index.ts';
-import { SECOND } from '../../helpers/fake-clock.ts';
-import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
-import { finish } from '../../helpers/follow-ups.ts';
-import {
-  beginnings,
-  dearer,
-  getReference,
-  openReviewed,
-  payAfterClosing,
-} from '../../helpers/order-reasons.ts';
-import { momo, type OrderProcess, type OrderShop, openOrderShop, postsOf } from '../../helpers/order-shop.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { change } from '../../helpers/store-writes.ts';
-
-beforeEach(() => {
-  fakeClocks();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
-});
+import {
+  collect,
+  getReference,
+  MINUTE,
+  momo,
+  SECOND,
+  sweepFor,
+  type World,
+  world,
+} from '../../helpers/world.ts';
+import { runCommand } from '../operators/command/run-command.ts';
+import { beginnings, dearer, openReviewed, payAfterClosing } from './beginnings.ts';
 
 type State = OrderStatus['state'];
 
@@ -34,130 +30,89 @@ interface Follows {
   readonly isPaid?: boolean;
 }
 
+const words = ['reference', 'not_charged', 'accepted', 'closed'] as const;
+
 interface Row {
-  readonly begin: (orders: OrderProcess, shop: OrderShop) => Promise<void>;
+  readonly begin: (world: World) => Promise<void>;
   readonly reason: AttentionReason;
   readonly state: State;
-  readonly offers: { readonly [Offer in 'reference' | 'not_charged' | 'accepted' | 'closed']?: Follows };
+  readonly offers: { readonly [Offer in (typeof words)[number]]?: Follows };
 }
 
-const unresolved: Pick<Row, 'state' | 'offers'> = {
-  state: 'in_review',
-  offers: {
-    reference: { state: 'processing' },
-    not_charged: { state: 'unpaid', charges: '17/1' },
-    closed: { state: 'unpaid', charges: '17/2' },
-  },
-};
-const closedOnly = { closed: { state: 'unpaid', charges: '17/2' } } as const;
+const unresolved = {
+  reference: { state: 'processing' },
+  not_charged: { state: 'unpaid', charges: '17/1' },
+  closed: { state: 'unpaid', charges: '17/2' },
+} as const;
+const closedOnly = { closed: unresolved.closed };
+const accepted = { state: 'paid', isPaid: true } as const;
+
+const toRow = (reason: AttentionReason, state: State, offers: Row['offers'] = closedOnly): Row => ({
+  ...{ begin: beginnings[reason], reason, state, offers },
+});
 
 const rows: Readonly<Record<string, Row>> = {
-  unresolved: { begin: beginnings.unresolved, reason: 'unresolved', ...unresolved },
-  shared_reference: { begin: beginnings.shared_reference, reason: 'shared_reference', ...unresolved },
-  paid_twice: {
-    begin: beginnings.paid_twice,
-    reason: 'paid_twice',
-    state: 'paid',
-    offers: { closed: { state: 'paid' } },
-  },
-  price_changed: {
-    begin: beginnings.price_changed,
-    reason: 'price_changed',
-    state: 'in_review',
-    offers: {
-      accepted: { state: 'paid', isPaid: true },
-      closed: { state: 'unpaid', charges: '17/3' },
-    },
-  },
-  'mismatch, paid': {
-    begin: beginnings.mismatch,
-    reason: 'mismatch',
-    state: 'in_review',
-    offers: { accepted: { state: 'paid', isPaid: true }, ...closedOnly },
-  },
+  unresolved: toRow('unresolved', 'in_review', unresolved),
+  shared_reference: toRow('shared_reference', 'in_review', unresolved),
+  paid_twice: toRow('paid_twice', 'paid', { closed: { state: 'paid' } }),
+  price_changed: toRow('price_changed', 'in_review', {
+    accepted,
+    closed: { state: 'unpaid', charges: '17/3' },
+  }),
+  'mismatch, paid': toRow('mismatch', 'in_review', { accepted, ...closedOnly }),
   'mismatch, not paid': {
-    async begin(orders, { service }) {
-      const reference = getReference(await finish(orders.charge('17', momo)));
+    ...toRow('mismatch', 'in_review'),
+    async begin({ shop, service }) {
+      await shop.orders.charge('17', momo);
       service.fault('verify', { kind: 'wrongAmount', amount: '20.00' }, { times: 1_000 });
-      await pass(20 * SECOND);
-      await finish(orders.sweep());
-      expect(reference).not.toBe('');
+      await sweepFor(MINUTE, shop.orders);
     },
-    reason: 'mismatch',
-    state: 'in_review',
-    offers: closedOnly,
   },
-  gone: { begin: beginnings.gone, reason: 'gone', state: 'in_review', offers: closedOnly },
-  unreadable: {
-    begin: beginnings.unreadable,
-    reason: 'unreadable',
-    state: 'processing',
-    offers: closedOnly,
-  },
-  overdue: { begin: beginnings.overdue, reason: 'overdue', state: 'processing', offers: closedOnly },
-  'paid after closing': {
-    begin: payAfterClosing,
-    reason: 'price_changed',
-    state: 'unpaid',
-    offers: closedOnly,
-  },
+  gone: toRow('gone', 'in_review'),
+  unreadable: toRow('unreadable', 'processing'),
+  overdue: toRow('overdue', 'processing'),
+  'paid after closing': { ...toRow('price_changed', 'unpaid'), begin: payAfterClosing },
 };
 
-async function openRow({ begin }: Row) {
-  const shop = openOrderShop();
-  const orders = shop.start();
-  await begin(orders, shop);
-  const { journal } = orders;
-  const readEntry = () => finish(journal.read('17/1'));
-  const readOrder = () => finish(orders.read('17'));
-  return { shop, orders, readEntry, readOrder, listed: () => listKeys(orders) };
-}
-
 /** The transaction that the customer really has. */
-const toResolution = (offer: string, { service }: OrderShop): Resolution =>
+const toResolution = (offer: string, { service }: World): Resolution =>
   offer === 'reference'
     ? { reference: service.charges.at(-1)?.reference ?? '' }
     : JSON.parse(JSON.stringify(offer));
 
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const collected: T[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
-}
+const listKeys = async ({ journal }: World) =>
+  (await collect(journal.listAttention())).map(({ key, reason }) => [key, reason]);
 
-const listKeys = async ({ journal }: OrderProcess) =>
-  (await finish(collect(journal.listAttention()))).map(({ key, reason }) => [key, reason]);
-
-const words = ['reference', 'not_charged', 'accepted', 'closed'] as const;
 const cells = Object.entries(rows).flatMap(([name, row]) => words.map((word) => [name, word, row] as const));
 
 test.each(Object.entries(rows))('offers what fits: %s', async (_, row) => {
-  const { readEntry, readOrder, listed } = await openRow(row);
-  const entry = await readEntry();
+  const made = await openReviewed(row.begin);
+  const entry = await made.journal.read('17/1');
   expect(entry).toMatchObject({ attention: row.reason, offers: Object.keys(row.offers) });
-  expect((await readOrder()).state).toBe(row.state);
-  expect(await listed()).toEqual([['17/1', row.reason]]);
+  expect(await made.shop.orders.read('17')).toMatchObject({ state: row.state });
+  expect(await listKeys(made)).toEqual([['17/1', row.reason]]);
 });
 
 test.each(cells.filter(([, word, row]) => row.offers[word]))(
   'does what is offered: %s, %s',
   async (_, word, row) => {
-    const { shop, orders, readOrder, listed } = await openRow(row);
+    const made = await openReviewed(row.begin);
+    const { shop, service, clock, paid, posts } = made;
     const { state, charges, isPaid = false } = row.offers[word] ?? { state: 'unpaid' };
-    const before = shop.paid.length;
-    const entry = await finish(orders.payments.resolve('17/1', toResolution(word, shop), note));
+    paid.length = 0;
+    const entry = await shop.payments.resolve('17/1', toResolution(word, made), note);
     expect(entry.attention).toBeUndefined();
     expect(entry.resolutions.at(-1)).toMatchObject(note);
-    expect(await listed()).toEqual([]);
-    expect(await readOrder()).toMatchObject({ state, canPay: state === 'unpaid' });
+    expect(await listKeys(made)).toEqual([]);
+    expect(await shop.orders.read('17')).toMatchObject({ state, canPay: state === 'unpaid' });
 
-    shop.service.clearFaults();
-    await pass(2 * SECOND);
-    await finish(orders.sweep());
-    expect(shop.paid.slice(before).map(({ payment }) => payment.key)).toEqual(isPaid ? ['17/1'] : []);
-    const posts = postsOf(shop).length;
-    const pressed = await finish(orders.charge('17', momo));
-    expect(postsOf(shop)).toHaveLength(posts + (charges ? 1 : 0));
+    service.clearFaults();
+    await clock.pass(2 * SECOND);
+    await shop.orders.sweep();
+    expect(paid.map(({ payment }) => payment.key)).toEqual(isPaid ? ['17/1'] : []);
+    posts.length = 0;
+    const pressed = await shop.orders.charge('17', momo);
+    expect(posts).toHaveLength(charges ? 1 : 0);
     if (charges) expect(pressed).toMatchObject({ state: 'processing', payment: { key: charges } });
     else expect(pressed.state).toBe(state);
   },
@@ -166,41 +121,38 @@ test.each(cells.filter(([, word, row]) => row.offers[word]))(
 test.each(cells.filter(([, word, row]) => !row.offers[word]))(
   'refuses what is not offered: %s, %s',
   async (_, word, row) => {
-    const { shop, orders, readEntry, readOrder } = await openRow(row);
+    const made = await openReviewed(row.begin);
+    const { shop, service, journal } = made;
     // A transaction that nobody else has, so that nothing else is wrong with it.
-    if (word === 'reference') shop.service.clearFaults();
-    await finish(orders.payments.chargeMobileMoney(momo, { idempotencyKey: null }));
-    const resolution = toResolution(word, shop);
+    if (word === 'reference') service.clearFaults();
+    await shop.payments.chargeMobileMoney(momo, { idempotencyKey: null });
+    const resolution = toResolution(word, made);
     // What the check of `payments.resolve` finds is recorded, and nothing else.
     const read = async () => {
-      const { state, attention, offers, reference, resolutions } = (await readEntry()) ?? {};
-      return [state, attention, offers, reference, resolutions, (await readOrder()).state];
+      const { state, attention, offers, reference, resolutions } = (await journal.read('17/1')) ?? {};
+      return [state, attention, offers, reference, resolutions, (await shop.orders.read('17')).state];
     };
     const before = await read();
-    const failures: unknown[] = [];
-    for (const resolver of [orders.journal, orders.payments])
-      failures.push(await finish(catchError(resolver.resolve('17/1', resolution, note))));
-    const decision = word === 'reference' ? '{ reference }' : word;
-    const fitting = Object.keys(row.offers)
-      .map((offer) => (offer === 'reference' ? '{ reference }' : offer))
-      .join(' or ');
+    const show = (offer: string) => (offer === 'reference' ? '{ reference }' : offer);
     const unfit = {
       name: 'JournalError',
       message: expect.stringContaining(
-        `"${decision}" does not fit this payment. Nothing was changed. It can be ${fitting}.`,
+        `"${show(word)}" does not fit this payment. Nothing was changed. It can be ${Object.keys(row.offers).map(show).join(' or ')}.`,
       ),
     };
-    expect(failures).toMatchObject([unfit, unfit]);
+    for (const resolver of [journal, shop.payments])
+      expect(await catchError(resolver.resolve('17/1', resolution, note))).toMatchObject(unfit);
     expect(await read()).toEqual(before);
   },
 );
 
 test('keeps a shared transaction that nobody has any more', async () => {
-  const { shop, orders } = await openReviewed('shared_reference');
-  const { record } = await shop.store.read('order 16');
-  await shop.store.delete?.([{ key: 'order 16', version: record?.version ?? '' }]);
-  await finish(orders.payments.resolve('17/1', toResolution('reference', shop), note));
-  expect(await finish(orders.read('17'))).toMatchObject({
+  const made = await openReviewed('shared_reference');
+  const { shop, store } = made;
+  const { record } = await store.read('order 16');
+  await store.delete?.([{ key: 'order 16', version: record?.version ?? '' }]);
+  await shop.payments.resolve('17/1', toResolution('reference', made), note);
+  expect(await shop.orders.read('17')).toMatchObject({
     state: 'in_review',
     payments: [{ reference: 'TXN-000002' }, { reference: 'TXN-000001', attention: 'unresolved' }],
   });
@@ -209,85 +161,72 @@ test('keeps a shared transaction that nobody has any more', async () => {
 test.each(['payments', 'journal'] as const)(
   'closes a payment again that was paid after it was closed, by %s',
   async (resolver) => {
-    const shop = openOrderShop();
-    const orders = shop.start();
-    await payAfterClosing(orders, shop);
-    expect(await listKeys(orders)).toEqual([['17/1', 'price_changed']]);
-    const close = (by: string): Promise<unknown> =>
-      orders[resolver].resolve('17/1', 'closed', { by, reason: 'paid back' });
-    await finish(close('ama@shop.example'));
-    expect(await listKeys(orders)).toEqual([]);
-    expect(await finish(orders.journal.count())).toEqual({ records: 1, attention: 0 });
-    const entry = await finish(orders.journal.read('17/1'));
-    expect(entry).toMatchObject({ state: 'closed', attention: undefined });
-    expect(entry?.resolutions.map(({ by, resolution }) => [by, resolution])).toEqual([
-      ['kofi@shop.example', 'closed'],
-      ['ama@shop.example', 'closed'],
-    ]);
+    const made = await openReviewed(payAfterClosing);
+    const { shop, journal } = made;
+    const close = async (by: string): Promise<unknown> =>
+      await shop[resolver].resolve('17/1', 'closed', { by, reason: 'paid back' });
+    await close('ama@shop.example');
+    expect(await listKeys(made)).toEqual([]);
+    expect(await journal.count()).toEqual({ records: 1, attention: 0 });
     // The same again changes nothing.
-    await finish(close('kofi@shop.example'));
-    expect((await finish(orders.journal.read('17/1')))?.resolutions).toHaveLength(2);
+    await close('kofi@shop.example');
+    expect(await journal.read('17/1')).toMatchObject({
+      ...{ state: 'closed', attention: undefined },
+      resolutions: ['kofi@shop.example', 'ama@shop.example'].map((by) => ({ by, resolution: 'closed' })),
+    });
   },
 );
 
 describe('listInReview', () => {
-  const listOrders = async (orders: OrderProcess, query?: { limit: number }) =>
-    await finish(collect(orders.listInReview(query)));
+  const listOrders = async ({ shop }: World, query?: { limit: number }) =>
+    await collect(shop.orders.listInReview(query));
+  const getIds = (statuses: readonly OrderStatus[]) => statuses.map(({ order }) => order);
 
   test('yields each order in review once, oldest first, until it is decided', async () => {
-    const shop = openOrderShop();
-    const orders = shop.start();
     // Two payments of one order are unresolved.
-    await beginnings.price_changed(orders, shop);
-    shop.service.approve((await finish(orders.read('17'))).payments[1]?.reference ?? '');
-    await finish(orders.charge('17', { ...momo, amount: '40.00' }));
-    await pass(20 * SECOND);
-    await finish(orders.sweep());
-    shop.service.fault('chargeMobileMoney', { kind: 'responseLost' }, { times: 3 });
+    const made = await openReviewed('price_changed');
+    const { shop, service, clock, start } = made;
+    const { charge, read } = shop.orders;
+    service.approve(getReference(await read('17'), 2));
+    await charge('17', { ...momo, amount: '40.00' });
+    await sweepFor(MINUTE, shop.orders);
+    service.fault('chargeMobileMoney', { kind: 'responseLost' }, { times: 3 });
     for (const id of ['19', '18']) {
-      await finish(orders.charge(id, momo));
-      await pass(SECOND);
+      await charge(id, momo);
+      await clock.pass(SECOND);
     }
-    await finish(catchError(orders.payments.chargeMobileMoney(dearer, { idempotencyKey: 'key' })));
-    await finish(orders.charge('20', momo));
+    await catchError(shop.payments.chargeMobileMoney(dearer, { idempotencyKey: 'key' }));
+    await charge('20', momo);
 
-    const listed = await listOrders(orders);
-    expect(listed.map(({ order }) => order)).toEqual(['17', '19', '18']);
-    for (const status of listed) expect(status).toEqual(await finish(orders.read(status.order)));
+    const listed = await listOrders(made);
+    expect(getIds(listed)).toEqual(['17', '19', '18']);
+    for (const status of listed) expect(status).toEqual(await read(status.order));
     expect(listed[1]).toMatchObject({ state: 'in_review', reason: 'unresolved', payment: { key: '19/1' } });
-    expect((await listOrders(orders, { limit: 1 })).map(({ order }) => order)).toEqual(['17']);
-    await finish(shop.start().payments.resolve('19/1', 'not_charged', note));
-    expect((await listOrders(orders)).map(({ order }) => order)).toEqual(['17', '18']);
+    expect(getIds(await listOrders(made, { limit: 1 }))).toEqual(['17']);
+    await start().payments.resolve('19/1', 'not_charged', note);
+    expect(getIds(await listOrders(made))).toEqual(['17', '18']);
   });
 
-  test('leaves out what journal.listAttention has besides', async () => {
-    for (const reason of ['paid_twice', 'overdue', 'unreadable'] as const) {
-      const shop = openOrderShop();
-      const orders = shop.start();
-      await beginnings[reason](orders, shop);
-      expect(await listKeys(orders)).toEqual([['17/1', reason]]);
-      expect(await listOrders(orders)).toEqual([]);
-    }
+  test.each(['paid_twice', 'overdue', 'unreadable'] as const)('leaves %s out', async (reason) => {
+    const made = await openReviewed(reason);
+    expect(await listKeys(made)).toEqual([['17/1', reason]]);
+    expect(await listOrders(made)).toEqual([]);
   });
 
   test('leaves the orders of another service to a client of that', async () => {
-    const shop = openOrderShop();
-    const orders = shop.start();
-    await beginnings.unresolved(orders, shop);
-    const other = shop.start({}, { baseUrl: 'https://other.example/api/v1' });
-    expect(await listOrders(other)).toEqual([]);
-    expect(await listOrders(orders)).toHaveLength(1);
+    const made = await openReviewed('unresolved');
+    const other = made.start({ client: { baseUrl: 'https://other.example/api/v1' } });
+    expect(await listOrders({ ...made, shop: other })).toEqual([]);
+    expect(await listOrders(made)).toHaveLength(1);
   });
 
   test('names records that cannot be read after all others', async () => {
-    const shop = openOrderShop();
-    const orders = shop.start();
-    await beginnings.unresolved(orders, shop);
+    const { shop, store } = await openReviewed('unresolved');
     const index = { kind: 'order', createdAt: 1, attentionAt: 1, dueAt: null } as const;
-    await shop.store.write('order 5', { ...change, index, text: '{"format":99}' });
-    const items = orders.listInReview();
-    expect(await finish(items.next())).toMatchObject({ value: { order: '17' } });
-    expect(String(await finish(catchError(items.next())))).toContain('The records of "5" cannot be read');
+    await store.write('order 5', { ...change, index, text: '{"format":99}' });
+    const items = shop.orders.listInReview();
+    expect(await items.next()).toMatchObject({ value: { order: '17' } });
+    expect(String(await catchError(items.next()))).toContain('The records of "5" cannot be read');
   });
 
   test.each([
@@ -295,8 +234,80 @@ describe('listInReview', () => {
     [{ limit: -1 }, 'limit must be a whole number'],
     [{ state: 'x' }, 'Unknown option "state"'],
   ])('refuses %j', async (query, message) => {
-    const { listInReview } = openOrderShop().start();
-    const failure = await finish(catchError(Reflect.apply(listInReview, undefined, [query]).next()));
+    const { listInReview } = world().shop.orders;
+    const failure = await catchError(Reflect.apply(listInReview, undefined, [query]).next());
     expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining(message) });
+  });
+});
+
+describe('what a person gets wrong changes nothing', () => {
+  /** Does something wrong about a payment with another amount. */
+  async function attempt(run: (world: World) => Promise<string>) {
+    const made = await openReviewed('mismatch');
+    const read = async () => [(await made.store.read('order 17')).record, [...made.requests]];
+    const before = await read();
+    const said = await run(made);
+    expect(await read()).toEqual(before);
+    return said;
+  }
+
+  const WORDS =
+    'is no resolution. Give { reference }, "not_charged", "accepted" or "closed". Nothing was changed.';
+  const UNKNOWN = 'The journal has no record of the key or order';
+  const reference = { reference: 'TXN-000001' };
+
+  /** As a caller without types gives them. */
+  const wrong: [key: string, resolution: unknown, options: unknown, told: string][] = [
+    ['17/1', 'paid_back', note, `ConfigurationError: "paid_back" ${WORDS}`],
+    ['17/1', 'Closed', note, `ConfigurationError: "Closed" ${WORDS}`],
+    ['17/1', true, note, `ConfigurationError: This boolean ${WORDS}`],
+    ['17/1', {}, note, `ConfigurationError: This object ${WORDS}`],
+    ['17/1', { reference: ' ' }, note, 'reference must be that of a transaction, such as TXN-8F2K1.'],
+    ['17/1', 'closed', { ...note, by: '  ' }, 'by must be text of 1 to 200 characters in one line: who'],
+    ['17/1', 'closed', { ...note, reason: '\t' }, 'reason must be text of 1 to 1000 characters in one line'],
+    ['17/1', 'closed', { by: 'kofi' }, 'ConfigurationError: A resolution needs { by, reason }.'],
+    ['17/1', 'closed', null, 'ConfigurationError: A resolution needs { by, reason }'],
+    ['17/1', 'closed', { ...note, revision: 5 }, 'ConfigurationError: revision must be the revision of the'],
+    ['17/1', 'closed', { ...note, revision: 'old' }, 'JournalError: This payment was changed meanwhile by a'],
+    ['99', 'closed', note, `JournalError: ${UNKNOWN} "99". Nothing was changed.`],
+    ['99', reference, note, `JournalError: ${UNKNOWN} "99". Nothing was changed.`],
+    ['17/9', 'closed', note, `JournalError: ${UNKNOWN} "17/9". Nothing was changed.`],
+    ['17', 'closed', note, 'This is an order: name one of its payments, such as "17/1". Nothing'],
+  ];
+
+  describe.each(['payments', 'journal'] as const)('%s.resolve', (door) => {
+    test.each(wrong)('refuses %s, %o, %o', async (key, resolution, options, told) => {
+      const [given, how]: [Resolution, ResolveOptions] = JSON.parse(JSON.stringify([resolution, options]));
+      const said = await attempt(async ({ shop }) => {
+        const resolved: Promise<unknown> = shop[door].resolve(key, given, how);
+        return String(await catchError(resolved));
+      });
+      expect(said).toContain(told);
+    });
+  });
+
+  const by = ['--by', 'kofi', '--reason', 'paid back'];
+  const UNFIT = 'does not fit this payment. Nothing was changed. It can be accepted or closed.';
+
+  test.each<[args: string[], told: string]>([
+    [['show', '99'], `${UNKNOWN} "99".`],
+    [['show', '17/9'], `${UNKNOWN} "17/9".`],
+    [['resolve', '99', '--closed', ...by], `${UNKNOWN} "99".`],
+    [['resolve', '99', '--reference', 'TXN-000001', ...by], `${UNKNOWN} "99".`],
+    [['resolve', '17', '--closed', ...by], 'This is an order: resolve one of its payments, such as 17/1.'],
+    [['resolve', '17/1', '--paid-back', ...by], "Unknown option '--paid-back'"],
+    [['resolve', '17/1', ...by], 'one of these: --reference TXN-…, --not-charged, --accepted or --closed.'],
+    [['resolve', '17/1', '--not-charged', '--yes', ...by], `"not_charged" ${UNFIT}`],
+    [['resolve', '17/1', '--reference', '8F2K1', ...by], 'reference must be that of a transaction, such as'],
+    [['resolve', '17/1', '--closed', '--by', ' ', '--reason', 'x'], 'resolve needs --by'],
+    [['resolve', '17/1', '--closed', '--by', 'kofi', '--reason', ''], 'resolve needs --reason'],
+  ])('the command refuses %j', async (args, told) => {
+    const said = await attempt(async ({ shop: { payments, journal }, clock }) => {
+      const run = () => runCommand(args, { exports: { payments, journal } });
+      const { code, out, err } = await clock.hold(run);
+      expect([code, out]).toEqual([1, '']);
+      return err;
+    });
+    expect(said).toContain(told);
   });
 });
