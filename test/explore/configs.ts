@@ -29,13 +29,12 @@ const BASE: Config = {
   handlers: false,
   prune: false,
   webhooks: false,
-  foreign: false,
   heartbeat: false,
   wrong: true,
   takeBack: false,
   add: false,
   closedBefore: 0,
-  shellFaults: new Set(),
+  sendsLate: false,
   maxStates: 150_000,
 };
 
@@ -144,7 +143,6 @@ export const configs = {
   /** An idempotency key of the caller's own. */
   key: world({ kind: 'key', named: true, handlers: true, wrong: false }),
   keySwept: world({ kind: 'key', statuses: ['pending', 'failed'] }),
-  foreign: world({ foreign: true, persons: 0, budget: { presses: 1, ticks: 0, decisions: 0 } }),
   /** Two persons who decide at the same time. */
   persons: world({ takeBack: true, persons: 2, charges: 1, budget: { presses: 1, decisions: 3 } }),
   personsFrozen: world({

@@ -1,6 +1,6 @@
 /** What must hold in every state, and where every state must lead. */
 
-import { claimReference, isConfirmed, isHeldByOther, nameOwner, orderOf } from './claims.ts';
+import { claimReference, isConfirmed, isHeldByOther, takeVoid } from './claims.ts';
 import { reviewer } from './persons.ts';
 import type { LedgerRecord, Payment } from './rules.ts';
 import * as rules from './rules.ts';
@@ -243,12 +243,12 @@ interface Case {
 
 let decisionIds = 0;
 
-function put({ world, config, order, number, round }: Case, decision: rules.PlainDecision): boolean {
+function put({ world, order, number, round }: Case, decision: rules.PlainDecision): boolean {
   const record = world.records[order] ?? null;
   if (!record) return false;
   const sight = rules.getSight(record, number, NOW);
   const given = reviewer(`d${decisionIds++} ${round}`, sight);
-  const confirmed = isConfirmed(world, config, record, order, number);
+  const confirmed = isConfirmed(world, record, order, number);
   const resolved = rules.resolve(record, number, decision, given, confirmed);
   if (resolved.is === 'done') world.records[order] = resolved.record;
   return resolved.is === 'done';
@@ -310,20 +310,13 @@ function endRefused(item: Case, truth: ServiceCharge, refused: string): void {
 }
 
 /** Returns why a reference was refused. */
-function giveReference({ world, config, order, number, record }: Case, truth: ServiceCharge): string {
-  const { ref, other } = truth;
-  if (other && config.shellFaults.has('reference_needs_amount')) return 'it has another amount';
-  if (isHeldByOther(world, config, ref, order)) return 'another order holds it';
+function giveReference({ world, order, number, record }: Case, { ref, other }: ServiceCharge): string {
+  if (isHeldByOther(world, ref, order)) return 'another order holds it';
   const given = reviewer(`d${decisionIds++}`, rules.getSight(record, number, NOW));
   const named = rules.nameReference(record, number, ref, given);
   if (named.is !== 'done') return named.is;
   world.records[order] = named.record;
-  const owner = nameOwner(config, order, number);
-  const claim = world.claims[ref];
-  const isVoid = claim && orderOf(claim) !== order;
-  // What another order holds was refused before.
-  if (isVoid) world.claims[ref] = { owner, version: (claim.version + 1) % 4 };
-  const owned = isVoid || claimReference(world, config, ref, owner, order);
+  const owned = takeVoid(world, ref, order) || claimReference(world, ref, order);
   const confirmed = rules.confirmReference(named.record, toMade(ref, owned, other), given);
   world.records[order] = confirmed;
   return owned ? '' : 'the claim is refused';

@@ -1,6 +1,6 @@
 /** Persons look at what is listed, and decide: by what is true, or not. */
 
-import { claimReference, isConfirmed, isHeldByOther, nameOwner } from './claims.ts';
+import { claimReference, isConfirmed, isHeldByOther, takeVoid } from './claims.ts';
 import type { Payment } from './rules.ts';
 import * as rules from './rules.ts';
 import { toMade } from './service.ts';
@@ -33,7 +33,10 @@ export function listLooks({ world, config, go }: StepContext, index: number): vo
         if (!record) return undefined;
         const attempt = record.payments[number - 1]?.attempt ?? '';
         const sight = rules.getSight(record, number, NOW);
-        const look = { order, number, decision, id: newId(next), sight, attempt, step: 'decide' } as const;
+        const charge = record.payments[number - 1]?.charge;
+        const shared = charge?.is === 'unknown' && charge.why === 'shared_reference' && charge.reference;
+        const seen = { sight, attempt, ...(shared && { shared }) };
+        const look = { order, number, decision, id: newId(next), ...seen, step: 'decide' } as const;
         next.budget = { ...next.budget, decisions: next.budget.decisions - 1 };
         next.persons[index] = ref === undefined ? look : { ...look, ref };
         return undefined;
@@ -72,7 +75,7 @@ function listReferences({ charges }: World, { wrong }: Config, payment: Payment)
 }
 
 export function listPersonSteps({ world, config, go }: StepContext, person: Person, index: number): void {
-  const { order, number, decision, id, sight, ref = '', step } = person;
+  const { order, decision, id, sight, ref = '', step } = person;
   const set = (next: World, value: Person | null) => {
     next.persons[index] = value;
   };
@@ -82,12 +85,11 @@ export function listPersonSteps({ world, config, go }: StepContext, person: Pers
     return undefined;
   });
   const claim = world.claims[ref];
-  const isHeld = isHeldByOther(world, config, ref, order);
-  const owner = nameOwner(config, order, number);
+  const isHeld = isHeldByOther(world, ref, order);
   switch (step) {
     case 'claim':
       go(`the person claims ${ref}`, (next) => {
-        const owned = claimReference(next, config, ref, owner, order);
+        const owned = claimReference(next, ref, order);
         const isTaken = !owned && !isHeld && claim !== undefined;
         set(
           next,
@@ -102,7 +104,7 @@ export function listPersonSteps({ world, config, go }: StepContext, person: Pers
       go(`the person takes the void claim of ${ref}`, (next) => {
         const { version: _, ...rest } = person;
         const isSame = claim !== undefined && claim.version === person.version;
-        if (isSame) next.claims[ref] = { owner, version: (claim.version + 1) % 4 };
+        if (isSame) next.claims[ref] = { owner: order, version: (claim.version + 1) % 4 };
         set(next, isSame ? { ...rest, step: 'confirm', owned: true } : { ...rest, step: 'claim' });
         return undefined;
       });
@@ -111,8 +113,18 @@ export function listPersonSteps({ world, config, go }: StepContext, person: Pers
       go(`the person confirms ${ref}`, (next) => {
         set(next, null);
         const charge = next.charges.find((item) => item.ref === ref);
-        const made = toMade(ref, person.owned === true, charge?.other);
-        return write(next, config, order, rules.confirmReference(record, made, reviewer(id, sight)));
+        const { shared } = person;
+        // What another order has need not be kept. If that claim is void, it is taken over.
+        const isNamedElsewhere =
+          shared !== undefined && !takeVoid(next, shared, order) && !claimReference(next, shared, order);
+        const made = { ...toMade(ref, person.owned === true, charge?.other), isNamedElsewhere };
+        const after = rules.confirmReference(record, made, reviewer(id, sight));
+        const named = isNamedElsewhere ? [] : (record?.payments.map(rules.referenceOf) ?? []);
+        const dropped = named.find(
+          (reference) => reference && !(after && rules.namesReference(after, reference)),
+        );
+        if (dropped && dropped !== ref) return `a response named ${dropped}, and no payment has it any more`;
+        return write(next, config, order, after);
       });
       return;
     case 'decide':
@@ -133,8 +145,8 @@ function decide(
   const { order, number, decision, id, sight, attempt, ref = '' } = person;
   const record = next.records[order] ?? null;
   const payment = record?.payments[number - 1];
-  const isRefuted = decision === 'not_charged' && isConfirmed(next, config, record, order, number);
-  const resolved = applyDecision(next, config, person, isHeld);
+  const isRefuted = decision === 'not_charged' && isConfirmed(next, record, order, number);
+  const resolved = applyDecision(next, person, isHeld);
   if (resolved?.is !== 'done') return undefined;
   if (isRefuted) return 'not charged, although the service knows the transaction that was named';
   if (decision === 'reference' || decision === 'add') set({ ...person, step: 'claim', id, sight });
@@ -157,7 +169,6 @@ function decide(
 
 function applyDecision(
   next: World,
-  config: Config,
   { order, number, decision, id, sight, ref = '' }: Person,
   isHeld: boolean,
 ): rules.Resolved | undefined {
@@ -171,6 +182,6 @@ function applyDecision(
     case 'take_back':
       return rules.takeBack(record, number, given);
     default:
-      return rules.resolve(record, number, decision, given, isConfirmed(next, config, record, order, number));
+      return rules.resolve(record, number, decision, given, isConfirmed(next, record, order, number));
   }
 }

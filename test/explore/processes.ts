@@ -1,9 +1,9 @@
 /** What processes do: presses, requests, sweeps, handlers, prune and webhooks. What they do between two awaits is one step. */
 
-import { claimReference, nameOwner, orderOf } from './claims.ts';
+import { claimReference } from './claims.ts';
 import type { LedgerRecord, OwedCall, Payment } from './rules.ts';
 import * as rules from './rules.ts';
-import { answerCheck, listAnswers, times, toFinding, toMade } from './service.ts';
+import { answerCheck, listAnswers, times, toMade } from './service.ts';
 import {
   type Answer,
   type AskKind,
@@ -44,7 +44,6 @@ function listPresses({ config, go }: StepContext, order: number, index: number):
 function listOwnStarts(context: StepContext, begun: Begun): void {
   const { config, go } = context;
   if (config.sweep) listSweeps(context, begun);
-  if (config.foreign) listForeignChecks(context, begun);
   if (config.handlers) listCalls(context, begun);
   if (config.webhooks) listWebhooks(context, begun);
   if (config.prune && rules.isPrunable(begun.record, { now: NOW, before: NOW + 1 }))
@@ -69,20 +68,11 @@ function listSweeps({ world, config, go }: StepContext, { order, name, record, i
       });
 }
 
-function listForeignChecks({ config, go }: StepContext, { order, record }: Begun): void {
-  if (!config.shellFaults.has('guard_at_claim_only')) return;
-  for (const ref of listChecked(record))
-    go(`a client of another service checks ${ref}: success`, (next) =>
-      write(next, config, order, rules.check(record, ref, toFinding({ status: 'success' }), times(NOW))),
-    );
-}
-
-function listCalls({ config, go }: StepContext, { order, name, record, index }: Begun): void {
-  const isToldFirst = config.shellFaults.has('told_before_call');
+function listCalls({ go }: StepContext, { order, name, record, index }: Begun): void {
   for (const call of rules.listOwed(record, NOW))
     go(`${call.handler} is called for ${name}/${call.number} ${call.what ?? ''}`, (next) => {
-      next.processes[index] = { at: 'told', order, call, isCalled: !isToldFirst };
-      return isToldFirst ? write(next, config, order, rules.tell(record, call)) : hear(next, order, call);
+      next.processes[index] = { at: 'told', order, call };
+      return hear(next, order, call);
     });
 }
 
@@ -90,7 +80,7 @@ function listCalls({ config, go }: StepContext, { order, name, record, index }: 
 function listWebhooks({ world, go }: StepContext, { order, index }: Begun): void {
   for (const { ref } of world.charges) {
     const claim = world.claims[ref];
-    if (claim && orderOf(claim) === order)
+    if (claim?.owner === order)
       go(`a webhook names ${ref}`, (next) => {
         next.processes[index] = { at: 'webhook', order, ref };
         return undefined;
@@ -222,10 +212,8 @@ function listPressRecords(
 ): void {
   const { world, config, go } = context;
   const record = world.records[order] ?? null;
-  const isLate = config.shellFaults.has('price_late');
-  const asked = record && !isLate ? rules.askPrice(record, toPrice(ask.price)) : record;
-  const askedAt = config.shellFaults.has('asked_when_recorded') ? NOW : found.askedAt;
-  const checked = rules.check(asked, ref, found.finding, times(askedAt));
+  const asked = record && rules.askPrice(record, toPrice(ask.price));
+  const checked = rules.check(asked, ref, found.finding, times(found.askedAt));
   const noteAsked = (next: World) => {
     if (record && record.winner === undefined) next.asked[order] = ask.price;
   };
@@ -242,23 +230,15 @@ function listPressRecords(
 /** The decision and the claim are one write. */
 function listDecisions(context: StepContext, process: At<'press'>, index: number): void {
   const { world, config, go } = context;
-  const { order, ask, blind } = process;
+  const { order, ask } = process;
   const record = world.records[order] ?? null;
   const attempt = process.attempt ?? newId(world);
   const { another = false } = ask;
   const claimed = { at: 'claimed', order, ask, attempt, until: NOW + LEASE, another: false } as const;
-  if (blind) {
-    go('the press writes without comparing', (next) => {
-      next.processes[index] = claimed;
-      return write(next, config, order, blind);
-    });
-    return;
-  }
   const asked = createAsk(ask, attempt, config);
   const pressing = { ask: asked, lease: LEASE, since: NOW, now: NOW, startAnother: another };
   const { record: after, decision } = rules.press(record, { kind: config.kind, service: SERVICE }, pressing);
   const label = `the press decides for ${config.orders[order]}: ${decision.do}`;
-  const isSend = decision.do === 'send';
   const broken = findWrongDecision(context, process, decision.do);
   const noteAsked = (next: World) => {
     const isRecorded = decision.do !== 'check' && decision.do !== 'again';
@@ -271,11 +251,9 @@ function listDecisions(context: StepContext, process: At<'press'>, index: number
     });
   go(label, (next) => {
     noteAsked(next);
-    const isBlind = isSend && config.shellFaults.has('blind_write');
     const isAnother = another && record !== null && rules.getState(record, NOW) !== 'unpaid';
-    const goesOn = goOnAfter(decision, after, { ...claimed, another: isAnother });
-    next.processes[index] = isBlind ? { ...process, attempt, blind: after } : goesOn;
-    if (decision.do === 'check' || isBlind) return broken;
+    next.processes[index] = goOnAfter(decision, after, { ...claimed, another: isAnother });
+    if (decision.do === 'check') return broken;
     return write(next, config, order, after) || broken;
   });
 }
@@ -372,7 +350,7 @@ function findDroppedCheck(
 }
 
 function listSendSteps(context: StepContext, process: At<'claimed' | 'sent'>, index: number): void {
-  const { world, config, go } = context;
+  const { config, go } = context;
   const { order, ask, attempt, until, another } = process;
   const set = (next: World, value: Process) => {
     next.processes[index] = value;
@@ -386,7 +364,7 @@ function listSendSteps(context: StepContext, process: At<'claimed' | 'sent'>, in
     });
   if (process.at === 'claimed') {
     const isLive = until > NOW;
-    if (isLive || config.shellFaults.has('late_send'))
+    if (isLive || config.sendsLate)
       go('the POST leaves', (next) => {
         next.flights.push({ order, attempt, ask, another });
         set(next, { ...process, at: 'sent' });
@@ -396,7 +374,7 @@ function listSendSteps(context: StepContext, process: At<'claimed' | 'sent'>, in
       set(next, { at: 'answered', order, ask, attempt, answer: { is: 'none' } });
       return undefined;
     });
-  } else if (world.processes.length > 0)
+  } else
     go('the response is lost', (next) => {
       set(next, { at: 'answered', order, ask, attempt, answer: { is: 'unknown' } });
       return undefined;
@@ -414,7 +392,7 @@ function listOutcomeSteps(context: StepContext, process: At<'answered'>, index: 
   const { ref } = answer;
   if (ref !== undefined && owned === undefined) {
     go(`the process claims ${ref}`, (next) => {
-      const isClaimed = claimReference(next, config, ref, nameOwner(config, order, attempt), order);
+      const isClaimed = claimReference(next, ref, order);
       next.processes[index] = { ...process, owned: isClaimed };
       return undefined;
     });
@@ -442,7 +420,7 @@ function listNamedSteps(context: StepContext, process: At<'named'>, index: numbe
   const { order, by, answer, owned } = process;
   if (owned === undefined) {
     go(`the process claims ${answer.ref}, which it named`, (next) => {
-      const isClaimed = claimReference(next, config, answer.ref, nameOwner(config, order, by), order);
+      const isClaimed = claimReference(next, answer.ref, order);
       next.processes[index] = { ...process, owned: isClaimed };
       return undefined;
     });
@@ -467,9 +445,8 @@ function listNamedSteps(context: StepContext, process: At<'named'>, index: numbe
 function listCheckedSteps(context: StepContext, process: At<'checked'>, index: number): void {
   const { world, config, go } = context;
   const { order, ref, found } = process;
-  const askedAt = config.shellFaults.has('asked_when_recorded') ? NOW : found.askedAt;
   const before = world.records[order] ?? null;
-  const record = rules.check(before, ref, found.finding, times(askedAt));
+  const record = rules.check(before, ref, found.finding, times(found.askedAt));
   writeLost(context, `the sweep records ${ref}`, { order, record: record });
   go(`the sweep records ${ref}`, (next) => {
     next.processes[index] = null;
@@ -477,21 +454,19 @@ function listCheckedSteps(context: StepContext, process: At<'checked'>, index: n
   });
 }
 
-function listToldSteps({ world, config, go }: StepContext, process: At<'told'>, index: number): void {
-  const { order, call, isCalled } = process;
-  go(isCalled ? 'it is recorded that the handler was told' : 'the handler is called', (next) => {
+function listToldSteps({ world, config, go }: StepContext, { order, call }: At<'told'>, index: number): void {
+  go('it is recorded that the handler was told', (next) => {
     next.processes[index] = null;
-    if (!isCalled) return hear(next, order, call);
     return write(next, config, order, rules.tell(world.records[order] ?? null, call));
   });
-  go(isCalled ? 'the process dies after the call of the handler' : 'the process dies before it', (next) => {
+  go('the process dies after the call of the handler', (next) => {
     next.processes[index] = null;
     return undefined;
   });
 }
 
 /** What prune leaves is tidied up: claims that are void, by their version. */
-function listPrunedSteps({ world, config, go }: StepContext, process: At<'pruned'>, index: number): void {
+function listPrunedSteps({ world, go }: StepContext, process: At<'pruned'>, index: number): void {
   const { order, version } = process;
   const [ref, ...refs] = process.refs;
   if (ref === undefined) {
@@ -502,18 +477,15 @@ function listPrunedSteps({ world, config, go }: StepContext, process: At<'pruned
     return;
   }
   const claim = world.claims[ref];
-  const isBlind = config.shellFaults.has('prune_claims_blind');
   if (version === undefined)
     go(`prune reads the claim of ${ref}`, (next) => {
-      const isVoid =
-        claim && orderOf(claim) === order && (isBlind || rules.isClaimVoid(next.records[order] ?? null, ref));
+      const isVoid = claim?.owner === order && rules.isClaimVoid(next.records[order] ?? null, ref);
       next.processes[index] = isVoid ? { ...process, version: claim.version } : { at: 'pruned', order, refs };
       return undefined;
     });
   else
     go(`prune deletes the claim of ${ref}`, (next) => {
-      if (claim && orderOf(claim) === order && (claim.version === version || isBlind))
-        delete next.claims[ref];
+      if (claim?.owner === order && claim.version === version) delete next.claims[ref];
       next.processes[index] = { at: 'pruned', order, refs };
       return undefined;
     });

@@ -41,12 +41,11 @@ export interface Config {
   readonly duplicates: boolean;
   /** Whether an error can name the charge that was made. */
   readonly named: boolean;
-  /** Whether sweeps check, handlers are told, records are pruned, webhooks come, a client of another service presses. */
+  /** Whether sweeps check, handlers are told, records are pruned, webhooks come. */
   readonly sweep: boolean;
   readonly handlers: boolean;
   readonly prune: boolean;
   readonly webhooks: boolean;
-  readonly foreign: boolean;
   /** Whether a process renews its claim. */
   readonly heartbeat: boolean;
   /** Whether persons also decide what is not true, take back, and add transactions. */
@@ -55,8 +54,8 @@ export interface Config {
   readonly add: boolean;
   /** How many payments an order begins with: all closed. */
   readonly closedBefore: number;
-  /** Faults of the shell around the rules. */
-  readonly shellFaults: ReadonlySet<string>;
+  /** Whether a process sends although its lease is over: that is a fault, which must be found. */
+  readonly sendsLate: boolean;
   readonly maxStates: number;
 }
 
@@ -100,7 +99,8 @@ interface Flight {
 }
 
 export interface Claim {
-  readonly owner: string;
+  /** The order that has the reference. */
+  readonly owner: number;
   readonly version: number;
 }
 
@@ -118,14 +118,13 @@ export type Process =
       attempt?: string;
       checks?: string[];
       found?: Found;
-      blind?: LedgerRecord;
     }
   | { at: 'claimed'; order: number; ask: AskKind; attempt: string; until: number; another: boolean }
   | { at: 'sent'; order: number; ask: AskKind; attempt: string; until: number; another: boolean }
   | { at: 'answered'; order: number; ask: AskKind; attempt: string; answer: Answer; owned?: boolean }
   | { at: 'named'; order: number; by: string; answer: Answer & { ref: string }; owned?: boolean }
   | { at: 'checked'; order: number; ref: string; found: Found }
-  | { at: 'told'; order: number; call: OwedCall; isCalled: boolean }
+  | { at: 'told'; order: number; call: OwedCall }
   | { at: 'pruned'; order: number; refs: string[]; version?: number }
   | { at: 'webhook'; order: number; ref: string };
 
@@ -147,6 +146,8 @@ export interface Person {
   readonly sight: string;
   /** The attempt that the person saw. */
   readonly attempt: string;
+  /** The reference that the payment shared with another one then. */
+  readonly shared?: string;
   readonly ref?: string;
   readonly step: 'decide' | 'claim' | 'take' | 'confirm';
   readonly owned?: boolean;

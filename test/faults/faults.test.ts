@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { putIn } from './fault.ts';
-import { faults } from './faults.ts';
+import { faults, putIn } from './faults.ts';
 
 test.each(faults)('a fault can be put in: $id', (fault) => {
   const text = readFileSync(fault.file, 'utf8');

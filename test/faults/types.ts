@@ -1,7 +1,7 @@
 /** Finds faults that do not compile: a fault must be found by a test, not by its types. */
 
 import ts from 'typescript';
-import type { Fault } from './fault.ts';
+import type { Fault } from './faults.ts';
 
 /** What a fault may leave behind: imports and variables that nothing uses any more, and code that is not reached. */
 const LEFT_OVER = [6133, 6192, 6196, 6198, 7027];
