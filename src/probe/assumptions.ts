@@ -222,7 +222,7 @@ export const assumptionsBySection = {
       sentence:
         "a registered 4xx status other than 408 means that the service refused the request, so no charge exists from it, on which `outcome: 'rejected'` relies.",
       leans: 'outcome: rejected, after which a shop can charge again',
-      todo: 'Let a person look into each RequestRejectedError before the order is charged again.',
+      todo: 'Let a person look into each error whose outcome is rejected before the order is charged again.',
       ask: 'Does every 4xx mean that no transaction was made?',
     },
     'rules-refused': {

@@ -113,7 +113,7 @@ async function run(
   await screen.out.print(
     ...findings.flatMap(formatFinding).map(screen.show),
     '',
-    `${holding} hold, ${broken} not. Left in test mode, of the smallest amount: ${transactions} transactions.`,
+    `${holding} hold, ${broken} do not. Left in test mode, of the smallest amount: ${transactions} transactions.`,
   );
   if (values.json !== undefined)
     await writeFile(values.json, `${JSON.stringify({ version, findings }, null, 2)}\n`).catch(() => {

@@ -37,7 +37,7 @@ describe('prints one table', () => {
     expect(rows.map((row) => /^(?:holds|not shown) +([\w-]+) /.exec(row)?.[1])).toEqual([
       ...assumptions.keys(),
     ]);
-    expect(out).toMatch(/\n22 hold, 0 not\. Left in test mode, .*: 7 transactions\.\n$/);
+    expect(out).toMatch(/\n22 hold, 0 do not\. Left in test mode, .*: 7 transactions\.\n$/);
     expect(err.split('\n')).toContain('clock: holds');
     expect(code).toBe(0);
     expect(sandbox.requests.length).toBeGreaterThan(15);

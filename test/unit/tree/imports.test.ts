@@ -36,7 +36,7 @@ const parts: [part: RegExp, imports: RegExp][] = [
   [/^src\//, /^src\//],
   [/^test\/helpers\//, /^(?:src|test\/helpers)\/|^package\.json$/],
   [/^bench\//, /^(?:src|test\/helpers|bench)\//],
-  [/^test\/(?:unit|property)\//, /^(?:src|test\/(?:helpers|unit|property))\/|^package\.json$/],
+  [/^test\/(?:unit|property|promises)\//, /^(?:src|test\/(?:helpers|unit|property))\/|^package\.json$/],
   [/^test\/explore\//, /^(?:src\/ledger|test\/(?:helpers|explore))\//],
   [/^test\/faults\//, /^test\/faults\//],
   [/^test\/simulate\//, /^(?:src|test\/(?:helpers|simulate))\//],

@@ -1,0 +1,129 @@
+/** The final status without a queue: `createFollowUps`. */
+
+import { expect, test } from 'vitest';
+import type { FinalPayment } from '../../src/follow-ups/index.ts';
+import { memoryStore } from '../../src/journal/index.ts';
+import { catchError } from '../helpers/service.ts';
+import { DAY, HOUR, MINUTE, momo, SECOND, sweepFor, world } from '../helpers/world.ts';
+import { wrapStore } from '../helpers/wrapped-store.ts';
+
+const keyed = (idempotencyKey: string) => ({ idempotencyKey });
+
+test('each payment that becomes final is told once, whichever process charged it', async () => {
+  const { shop, start, service, finals } = world();
+  service.settleAfter('next', 40 * SECOND, 'success');
+  const { reference } = await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await sweepFor(HOUR, start().followUps);
+  expect(finals).toMatchObject([{ key: 'order-17/1', reference, status: 'success' }]);
+});
+
+test('a handler that throws is called again', async () => {
+  let calls = 0;
+  const { shop, service } = world({
+    onFinal() {
+      calls++;
+      if (calls < 3) throw new Error('The shop is away.');
+    },
+  });
+  service.settleAfter('next', 0, 'success');
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await sweepFor(DAY, shop.followUps);
+  expect(calls).toBe(3);
+});
+
+test('any number of sweepers checks a payment no more often than one', async () => {
+  const counts = [];
+  for (const others of [0, 2]) {
+    const { shop, start, checks } = world();
+    for (let order = 1; order <= 10; order++)
+      await shop.payments.chargeMobileMoney({ ...momo, amount: order }, keyed(`order-${order}/1`));
+    const processes = [shop, ...Array.from({ length: others }, () => start())];
+    await Promise.all(processes.map(({ followUps }) => sweepFor(20 * SECOND, followUps)));
+    counts.push(checks.length);
+  }
+  expect(counts[0]).toBeGreaterThan(10);
+  expect(counts[1]).toBe(counts[0]);
+});
+
+test('what a killed sweeper held goes on elsewhere', async () => {
+  let isKilled = false;
+  const store = memoryStore();
+  const mortal = wrapStore(store, (_, step) => (isKilled ? new Promise<never>(() => {}) : step()));
+  const { shop, start, service, finals, clock } = world({ store: mortal, onFinal: () => clock.pass(DAY) });
+  service.settleAfter('next', 0, 'success');
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await clock.pass(10 * SECOND);
+  void shop.followUps.sweep().catch(() => {});
+  await clock.pass(SECOND);
+  isKilled = true;
+  const onFinal = (final: FinalPayment) =>
+    finals.push({ ...final, status: final.transaction.status, at: clock.now });
+  await sweepFor(HOUR, start({ store, onFinal }).followUps);
+  expect(finals).toMatchObject([{ key: 'order-17/1', status: 'success' }]);
+});
+
+test('a failed payment that is paid after all is told again', async () => {
+  const { shop, service, finals, clock } = world();
+  service.settleAfter('next', 20 * SECOND, 'failed');
+  const { reference } = await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await sweepFor(HOUR, shop.followUps);
+  service.approve(reference);
+  await clock.pass(SECOND);
+  await sweepFor(3 * DAY, shop.followUps);
+  expect(finals).toMatchObject([{ status: 'failed' }, { status: 'success' }]);
+});
+
+test('a webhook makes a payment due now, in whichever process it arrives', async () => {
+  const { shop, start, service, checks, finals } = world();
+  const { reference } = await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  service.approve(reference);
+  await start().followUps.notify(JSON.stringify({ data: { reference } }));
+  await shop.followUps.sweep();
+  expect([checks.length, finals.length]).toEqual([1, 1]);
+});
+
+test('a payment past its deadline is reported once, and followed for seven days', async () => {
+  const { shop, attentions, checks } = world();
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await sweepFor(9 * DAY, shop.followUps);
+  expect(attentions).toMatchObject([{ key: 'order-17/1', reason: 'overdue' }]);
+  expect(checks.at(-1)?.at).toBeGreaterThan(6 * DAY);
+});
+
+test('a wrong API key rejects a sweep', async () => {
+  const { shop, start } = world();
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  const wrong = start({ client: { apiKey: 'sk_test_another' } });
+  expect(await catchError(sweepFor(MINUTE, wrong.followUps))).toMatchObject({ code: 'authentication_error' });
+});
+
+test('a sweep keeps its budget, and says what is left', async () => {
+  const { shop, clock } = world({
+    respond: ({ method }) => (method === 'GET' ? new Promise<never>(() => {}) : undefined),
+  });
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await clock.pass(MINUTE);
+  const before = clock.now;
+  expect(await shop.followUps.sweep({ budget: 5 * SECOND })).toMatchObject({ final: 0, due: 1 });
+  expect(clock.now - before).toBeLessThanOrEqual(5 * SECOND);
+});
+
+test('run follows until its signal is aborted, and resolves then', async () => {
+  const { shop, clock, service, finals } = world();
+  const ending = new AbortController();
+  const running = shop.followUps.run({ signal: ending.signal });
+  service.settleAfter('next', MINUTE, 'success');
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await clock.pass(3 * MINUTE);
+  ending.abort();
+  await running;
+  expect(finals).toHaveLength(1);
+});
+
+test('a payment takes no more checks than its schedule', async () => {
+  const { shop, service, checks } = world();
+  service.settleAfter('next', 5 * MINUTE, 'success');
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await sweepFor(DAY, shop.followUps);
+  expect(checks.length).toBeLessThanOrEqual(35);
+});
