@@ -2,7 +2,7 @@ import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
 import { concernsClient } from '../idempotency/check.ts';
 import { linkSignals, sleep } from '../timing.ts';
 import { type SweepContext, summarizeError } from './step.ts';
-import { Sweep } from './sweep.ts';
+import { sweep } from './sweep.ts';
 
 /** Other processes add payments, so what is due is looked for at least this often, in milliseconds. */
 const MAX_SLEEP = 5_000;
@@ -76,7 +76,7 @@ async function repeatSweeps(context: SweepContext, signal: AbortSignal, sleeps: 
   for (let failures = 0; ; ) {
     sleeps.reset();
     try {
-      const { nextAt } = await new Sweep(context).run({ signal, leavesSlowSteps: true });
+      const { nextAt } = await sweep(context, { signal, leavesSlowSteps: true });
       failures = 0;
       const delay = Math.min(MAX_SLEEP, (nextAt ?? Number.POSITIVE_INFINITY) - Date.now());
       await sleeps.sleep(Math.max(MIN_SLEEP, delay), signal);

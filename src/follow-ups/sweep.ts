@@ -8,7 +8,7 @@ import { MAX_DUE_IN } from '../journal/store.ts';
 import { getPause } from '../ledger/check.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
-import { withDeadline } from '../timing.ts';
+import { HandlerCalls } from './handler-calls.ts';
 import {
   type DueRecord,
   postpone,
@@ -18,6 +18,8 @@ import {
   summarizeError,
   takeStep,
 } from './step.ts';
+import { type StepProgress, Steps } from './steps.ts';
+import { LATE_JOURNAL_TIMEOUT, SweepEnd } from './sweep-end.ts';
 
 /** The options of `sweep`. */
 export interface SweepOptions {
@@ -67,140 +69,76 @@ export function validateSweepOptions(options: SweepOptions): SweepOptions {
 /** Records are held for this much longer than one check can take, in milliseconds. */
 const LEASE_MARGIN = 10_000;
 
-/** So many handlers run at once. Others wait for them, and checks do not. */
-const MAX_HANDLERS = 64;
-
-/** A handler that has not settled after this many milliseconds is reported, and holds back nothing any more. */
-const SLOW_HANDLER = 60_000;
-
 /** So many records can wait for handlers in a process: then no more are claimed, because each takes memory. */
 const MAX_HELD = 1_000;
 
-/** How long what a check found waits for that of others before it is recorded, in milliseconds: they share one commit then. */
-const GROUP_WAIT = 10;
-
 /** While handlers run, what becomes due is claimed this often, in milliseconds. */
 const CLAIM_INTERVAL = 1_000;
-
-/** The last part of the budget is for what is in flight: at most this many milliseconds, and at most a fifth. */
-const MAX_RESERVE = 3_000;
-
-/** The last part of that is for the journal, after checks in flight were cut off. */
-const JOURNAL_SHARE = 0.1;
-
-/** How long the journal is waited for after an abort, or after handlers that took longer than the budget, in milliseconds. */
-const LATE_JOURNAL_TIMEOUT = 1_000;
 
 interface SweepRules extends SweepOptions {
   /** Whether the sweep ends without the handlers that have not settled for a minute. @default false */
   leavesSlowSteps?: boolean | undefined;
 }
 
-/** One sweep: it claims what is due, page by page, and does what is due for each record. */
-export class Sweep {
+/** Does what is due now, and resolves with what is left: it claims page by page, and takes a step for each record. */
+export async function sweep(context: SweepContext, rules: SweepRules): Promise<SweepResult> {
+  rules.signal?.throwIfAborted();
+  if (context.access.closing.aborted) throw new ClosedError('verify');
+  const end = new SweepEnd(rules.budget, rules.signal);
+  try {
+    return await new Sweep(context, end).run(rules.leavesSlowSteps ?? false);
+  } finally {
+    end.release();
+  }
+}
+
+class Sweep {
   readonly #context: SweepContext;
   readonly #lease: number;
-  /** Aborted when no further check must begin. */
-  readonly #ending = new AbortController();
-  /** Aborted when the checks in flight are cut off. */
-  readonly #stop = new AbortController();
-  /** Aborted when the budget is used up, and soon after an abort: the journal is not waited for any more. */
-  readonly #over = new AbortController();
+  readonly #end: SweepEnd;
+  readonly #steps: Steps;
+  readonly #handlers: HandlerCalls;
   readonly #tally = { checked: 0, read: 0, final: 0 };
-  /** Every step of this sweep, and those of them that can hold it back. */
-  readonly #steps = new Set<Promise<void>>();
-  readonly #quickSteps = new Set<Promise<void>>();
-  readonly #handlers = new Set<Promise<unknown>>();
-  /** How many of the records might still be checked. */
-  #checking = 0;
   /** How many checks that were refused with a 403 wait until it is known whether any payment can be read. */
   #denied = 0;
-  #failure: { readonly error: unknown } | undefined;
   #service: Promise<string> | undefined;
-  #calling = 0;
-  /** The handlers that wait until others have settled. */
-  #queued: (() => void)[] = [];
-  #waiters: (() => void)[] = [];
-  /** The steps that are about to record what they found, and when they do at the latest. */
-  #group: (() => void)[] = [];
-  #groupTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(context: SweepContext) {
+  constructor(context: SweepContext, end: SweepEnd) {
     this.#context = context;
     this.#lease = Math.min(context.access.client.timeout + LEASE_MARGIN, MAX_DUE_IN);
+    this.#end = end;
+    this.#steps = new Steps(context.slowSteps, [end.begins, end.journal]);
+    this.#handlers = new HandlerCalls(end.checks);
   }
 
-  async run({ budget, signal, leavesSlowSteps = false }: SweepRules): Promise<SweepResult> {
-    const { closing } = this.#context.access;
-    signal?.throwIfAborted();
-    if (closing.aborted) throw new ClosedError('verify');
-    const timers = budget === undefined ? [] : this.#setTimers(budget);
-    const onAbort = () => {
-      this.#fail(signal?.reason);
-      // What is in flight is given back meanwhile.
-      timers.push(setTimeout(() => this.#over.abort(signal?.reason), LATE_JOURNAL_TIMEOUT));
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    try {
-      await this.#claimAll();
-    } catch (error) {
-      this.#fail(error);
-    }
+  async run(leavesSlowSteps: boolean): Promise<SweepResult> {
+    await this.#claimAll().catch((error: unknown) => this.#end.fail(error));
     await this.#waitForSteps(leavesSlowSteps);
-    try {
-      if (this.#failure) throw this.#failure.error;
-      return await this.#createResult();
-    } finally {
-      signal?.removeEventListener('abort', onAbort);
-      for (const timer of timers) clearTimeout(timer);
-    }
-  }
-
-  #setTimers(budget: number) {
-    const reserve = Math.min(MAX_RESERVE, budget / 5);
-    return [
-      setTimeout(() => this.#end(), budget - reserve),
-      setTimeout(() => this.#abort(OUT_OF_BUDGET), budget - reserve * JOURNAL_SHARE),
-      setTimeout(() => this.#over.abort(createTooSlowError()), budget),
-    ];
-  }
-
-  /** Claims no more. What waits at a limit of the client is not sent. */
-  #end(): void {
-    this.#ending.abort(OUT_OF_BUDGET);
-    this.#closeGroup();
-    this.#onChange();
-  }
-
-  /** Ends the checks in flight too. */
-  #abort(reason: unknown): void {
-    this.#stop.abort(reason);
-    for (const go of this.#queued.splice(0)) go();
-    this.#end();
-  }
-
-  /** The first failure is what the sweep rejects with. */
-  #fail(error: unknown): void {
-    this.#failure ??= { error };
-    this.#abort(error);
+    this.#end.throwIfFailed();
+    return await this.#createResult();
   }
 
   async #claimAll(): Promise<void> {
     const minPage = Math.ceil(this.#maxConcurrency / 2);
-    while (!this.#ending.signal.aborted) {
+    while (!this.#end.begins.aborted) {
       // The checks in flight decide whether a 403 is about one payment, or about the client.
       const limit = this.#denied > 0 ? 0 : this.#getRoom();
       const claimed = limit > 0 ? await this.#claimPage(limit) : 0;
-      if (claimed === 0 && this.#quickSteps.size === 0) return;
+      if (claimed === 0 && this.#steps.quick === 0) return;
       // A short page: nothing more is due for now.
       const isMoreDue = claimed === limit;
-      await this.#waitUntil(() => this.#quickSteps.size === 0 || (isMoreDue && this.#getRoom() >= minPage));
+      const isDone = () => this.#steps.quick === 0 || this.#end.begins.aborted;
+      await this.#steps.waitUntil(
+        () => isDone() || (isMoreDue && this.#getRoom() >= minPage),
+        CLAIM_INTERVAL,
+      );
     }
   }
 
+  /** Whether no payment can be read, as far as the checks in flight show. */
   async #isDenied(): Promise<boolean> {
     this.#denied += 1;
-    while (this.#tally.read === 0 && this.#checking > 0) await this.#nextChange();
+    await this.#steps.waitUntil(() => this.#tally.read > 0 || this.#steps.checking === 0);
     this.#denied -= 1;
     return this.#tally.read === 0;
   }
@@ -212,45 +150,22 @@ export class Sweep {
   /** Returns how many records can be claimed now: enough for the checks, however many handlers run. */
   #getRoom(): number {
     // The next ones are claimed while the last ones are checked.
-    const isBusy = this.#checking > this.#maxConcurrency / 2;
+    const isBusy = this.#steps.checking > this.#maxConcurrency / 2;
     return isBusy || this.#context.heldKeys.size >= MAX_HELD ? 0 : this.#maxConcurrency;
   }
 
-  async #waitUntil(isSo: () => boolean): Promise<void> {
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      this.#onChange();
-    }, CLAIM_INTERVAL);
-    while (!(isSo() || isLate || this.#ending.signal.aborted)) await this.#nextChange();
-    clearTimeout(timer);
-  }
-
-  #nextChange(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiters.push(resolve);
-    });
-  }
-
-  #onChange(): void {
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const resolve of waiters) resolve();
-  }
-
-  /** Waits for what was begun. Once the budget is used up, only for the handlers that were called. */
+  /** Waits for what was begun. Once the journal is left, only for the handlers that were called. */
   async #waitForSteps(leavesSlowSteps: boolean): Promise<void> {
-    const { signal } = this.#over;
-    signal.addEventListener('abort', () => this.#onChange(), { once: true });
-    const steps = leavesSlowSteps ? this.#quickSteps : this.#steps;
-    while (steps.size > 0 && !signal.aborted) await this.#nextChange();
-    if (steps.size === 0) return;
-    const hadHandlers = this.#handlers.size > 0;
-    while (this.#handlers.size > 0) await Promise.all(this.#handlers);
-    // Their success is still to be recorded.
-    const recorded = () => Promise.all(steps);
-    if (hadHandlers) await withDeadline(LATE_JOURNAL_TIMEOUT, undefined, recorded).catch(() => {});
-    if (steps.size > 0) this.#failure ??= { error: signal.reason };
+    const { journal } = this.#end;
+    const isDone = () => (leavesSlowSteps ? this.#steps.quick : this.#steps.size) === 0;
+    await this.#steps.waitUntil(() => isDone() || journal.aborted);
+    if (isDone()) return;
+    if (this.#handlers.size > 0) {
+      await this.#handlers.waitForAll();
+      // Their success is still to be recorded.
+      await this.#steps.waitUntil(isDone, LATE_JOURNAL_TIMEOUT);
+    }
+    if (!isDone()) this.#end.fail(journal.reason);
   }
 
   /** Claims due records and starts a step for each. Returns how many there were. */
@@ -266,101 +181,36 @@ export class Sweep {
     return claimed.length;
   }
 
-  /** Resolves shortly, for all steps that wait at once; while no check is in flight, now. */
-  #joinGroup(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#group.push(resolve);
-      if (this.#checking === 0 || this.#ending.signal.aborted) this.#closeGroup();
-      else this.#groupTimer ??= setTimeout(() => this.#closeGroup(), GROUP_WAIT);
-    });
-  }
-
-  #closeGroup(): void {
-    clearTimeout(this.#groupTimer);
-    this.#groupTimer = undefined;
-    const group = this.#group;
-    this.#group = [];
-    for (const resolve of group) resolve();
-  }
-
   #startStep(key: string, due: DueRecord): void {
-    const { heldKeys, slowSteps } = this.#context;
+    const { heldKeys } = this.#context;
     heldKeys.add(key);
-    this.#checking += 1;
-    let isChecking = true;
-    const onChecked = () => {
-      if (!isChecking) return;
-      isChecking = false;
-      this.#checking -= 1;
-      this.#onChange();
-    };
-    const onSlow = () => {
-      this.#quickSteps.delete(step);
-      slowSteps.add(step);
-      this.#onChange();
-    };
-    const step = this.#runStep(due, onChecked, onSlow).finally(() => {
-      for (const steps of [this.#steps, this.#quickSteps, slowSteps]) steps.delete(step);
-      heldKeys.delete(key);
-      onChecked();
-      this.#onChange();
-    });
-    this.#steps.add(step);
-    this.#quickSteps.add(step);
+    this.#steps.start((progress) => this.#takeStep(due, progress).finally(() => heldKeys.delete(key)));
   }
 
   /** Does what is due for one record. It resolves in every case: one record must not end the others. */
-  async #runStep(due: DueRecord, onChecked: () => void, onSlow: () => void): Promise<void> {
+  async #takeStep(due: DueRecord, { onChecked, onSlow }: StepProgress): Promise<void> {
     const context = (service: string): StepContext => ({
       ...this.#context,
       service,
       lease: this.#lease,
-      stop: this.#stop.signal,
-      sendUntil: this.#ending.signal,
+      stop: this.#end.checks,
+      sendUntil: this.#end.begins,
       tally: this.#tally,
       onChecked,
       isDenied: () => this.#isDenied(),
-      joinGroup: () => this.#joinGroup(),
+      joinGroup: () => this.#steps.joinGroup(),
       callHandler: (call, reportSlow) =>
-        this.#callHandler(call, () => {
+        this.#handlers.call(call, () => {
           reportSlow();
           onSlow();
         }),
     });
     try {
       const service = await this.#getService();
-      this.#stop.signal.throwIfAborted();
+      this.#end.checks.throwIfAborted();
       await takeStep(due, context(service));
     } catch (error) {
       await this.#handleError(due, context(''), error);
-    }
-  }
-
-  /** Calls a handler once fewer than {@link MAX_HANDLERS} others run. */
-  async #callHandler(call: () => unknown, onSlow: () => void): Promise<void> {
-    if (this.#calling >= MAX_HANDLERS) await new Promise<void>((go) => this.#queued.push(go));
-    this.#stop.signal.throwIfAborted();
-    this.#calling += 1;
-    let isCounted = true;
-    const uncount = () => {
-      if (!isCounted) return;
-      isCounted = false;
-      this.#calling -= 1;
-      this.#queued.shift()?.();
-    };
-    const timer = setTimeout(() => {
-      uncount();
-      onSlow();
-    }, SLOW_HANDLER);
-    const called = (async () => await call())();
-    const settled = called.catch(() => {});
-    this.#handlers.add(settled);
-    try {
-      await called;
-    } finally {
-      clearTimeout(timer);
-      uncount();
-      this.#handlers.delete(settled);
     }
   }
 
@@ -368,12 +218,11 @@ export class Sweep {
     const giveBack = (pause?: number) => postpone(due, context, pause).catch(() => {});
     if (error instanceof JournalError) {
       // What is in flight might still be recorded.
-      this.#failure ??= { error };
-      this.#end();
+      this.#end.failSoon(error);
     } else if (concernsClient(error)) {
-      this.#fail(error);
+      this.#end.fail(error);
       await giveBack();
-    } else if (this.#ending.signal.aborted) {
+    } else if (this.#end.begins.aborted) {
       await giveBack();
     } else {
       report(context, due.name, { result: 'failed', error: summarizeError(error) });
@@ -383,14 +232,10 @@ export class Sweep {
 
   /** Asks for the API key only if anything is due. */
   #getService(): Promise<string> {
-    this.#service ??= this.#resolveService();
-    return this.#service;
-  }
-
-  async #resolveService(): Promise<string> {
     const { access } = this.#context;
-    const call = { signal: this.#stop.signal, timeout: access.client.timeout };
-    return (await resolveOrigin(access, call)).service;
+    const call = { signal: this.#end.checks, timeout: access.client.timeout };
+    this.#service ??= resolveOrigin(access, call).then(({ service }) => service);
+    return this.#service;
   }
 
   async #createResult(): Promise<SweepResult> {
@@ -403,15 +248,7 @@ export class Sweep {
 
   /** Runs a step of the journal until the budget is used up, or shortly, if handlers took longer. */
   #useJournal<T>(step: () => Promise<T>): Promise<T> {
-    const { signal } = this.#over;
-    return waitForJournal(step, signal.aborted ? { timeout: LATE_JOURNAL_TIMEOUT } : { end: signal });
+    const end = this.#end.journal;
+    return waitForJournal(step, end.aborted ? { timeout: LATE_JOURNAL_TIMEOUT } : { end });
   }
 }
-
-const createTooSlowError = () =>
-  new JournalError('The journal did not respond within the budget of the sweep. What is due stays due.', {
-    operation: 'verify',
-    retryable: true,
-  });
-
-const OUT_OF_BUDGET = new Error('The budget of the sweep is used up.');

@@ -15,7 +15,7 @@ import { type OptionsShape, optionalSignal, parseOptions } from '../parse-option
 import { isObject, orUndefined } from '../untrusted.ts';
 import { runSweeps, Sleeps } from './run.ts';
 import { type SweepContext, summarizeError } from './step.ts';
-import { Sweep, type SweepOptions, type SweepResult, validateSweepOptions } from './sweep.ts';
+import { type SweepOptions, type SweepResult, sweep, validateSweepOptions } from './sweep.ts';
 
 /** What {@link createSweeper} takes. */
 export interface SweeperOptions extends Pick<SweepContext, 'kind' | 'findHandler'> {
@@ -55,7 +55,7 @@ export function createSweeper({ payments, journal, ...options }: SweeperOptions)
   };
   return {
     sweep: (sweepOptions = {}) =>
-      calls.track(async () => new Sweep(context).run(validateSweepOptions(sweepOptions)), 'sweep'),
+      calls.track(async () => sweep(context, validateSweepOptions(sweepOptions)), 'sweep'),
     run: (runOptions = {}) =>
       calls.track(async () => runSweeps(context, validateRunOptions(runOptions), sleeps), 'run'),
     async notify(referenceOrBody) {

@@ -39,6 +39,7 @@ const parts: [part: RegExp, imports: RegExp][] = [
   [/^test\/(?:unit|property|promises)\//, /^(?:src|test\/(?:helpers|unit|property))\/|^package\.json$/],
   [/^test\/explore\//, /^(?:src\/ledger|test\/(?:helpers|explore))\//],
   [/^test\/faults\//, /^test\/faults\//],
+  [/^test\/walks\//, /^(?:src|test\/walks)\//],
   [/^test\/simulate\//, /^(?:src|test\/(?:helpers|simulate))\//],
   // It runs the built package on Bun and Deno.
   [/^test\/e2e\/databases\/programs\/charge-once\.mjs$/, /^dist\//],
