@@ -98,7 +98,7 @@ interface Flight {
   readonly excused?: true;
 }
 
-export interface Claim {
+interface Claim {
   /** The order that has the reference. */
   readonly owner: number;
   readonly version: number;

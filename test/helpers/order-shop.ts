@@ -52,15 +52,6 @@ interface ShopOptions {
 export const momo = charge;
 export const page = { amount: '25.50', customer_email: charge.customer_email };
 
-/** It proves that no connection was made, since it names host and port of the service. */
-export const connectionRefused = new TypeError('fetch failed', {
-  cause: Object.assign(new Error('connect ECONNREFUSED'), {
-    code: 'ECONNREFUSED',
-    hostname: 'payments.example',
-    port: 443,
-  }),
-});
-
 /** Opens a shop whose records are in memory. */
 export function openOrderShop({ store = memoryStore(), intercept }: ShopOptions = {}): OrderShop {
   const service = new PaymentService({

@@ -81,7 +81,7 @@ export interface Process {
 }
 
 /** As `orders` or `followUps` give it. */
-export type Attention = PaymentAttention & Partial<OrderAttention>;
+type Attention = PaymentAttention & Partial<OrderAttention>;
 
 type Timed<T> = T & { readonly at: number };
 
