@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
 import { memoryStore } from '../../src/journal/index.ts';
 import { catchError } from '../helpers/service.ts';
-import { DAY, HOUR, MINUTE, momo, SECOND, sweepFor, world } from '../helpers/world.ts';
+import { DAY, HOUR, MINUTE, momo, SECOND, slow, sweepFor, world } from '../helpers/world.ts';
 import { wrapStore } from '../helpers/wrapped-store.ts';
 
 const keyed = (idempotencyKey: string) => ({ idempotencyKey });
@@ -126,4 +126,59 @@ test('a payment takes no more checks than its schedule', async () => {
   await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
   await sweepFor(DAY, shop.followUps);
   expect(checks.length).toBeLessThanOrEqual(35);
+});
+
+test('run resolves once the handlers that were called have ended', async () => {
+  let hasEnded = false;
+  const { shop, clock, service } = world({
+    async onFinal() {
+      await clock.pass(5 * MINUTE);
+      hasEnded = true;
+    },
+  });
+  const ending = new AbortController();
+  const running = shop.followUps.run({ signal: ending.signal });
+  service.settleAfter('next', 0, 'success');
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await clock.pass(3 * MINUTE);
+  ending.abort();
+  await running;
+  expect(hasEnded).toBe(true);
+});
+
+test('close waits for the handlers of a sweep', async () => {
+  let hasEnded = false;
+  const { shop, clock, service } = world({
+    async onFinal() {
+      await clock.pass(10 * SECOND);
+      hasEnded = true;
+    },
+  });
+  service.settleAfter('next', 0, 'success');
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await clock.pass(MINUTE);
+  const sweeping = shop.followUps.sweep();
+  await clock.pass(5 * SECOND);
+  await shop.payments.close();
+  expect(hasEnded).toBe(true);
+  await sweeping;
+});
+
+test('a check beside a poll that is under way follows it at once', async () => {
+  const { shop, clock, checks } = world({ respond: slow('GET', 2 * SECOND) });
+  const { reference } = await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await clock.pass(MINUTE);
+  void shop.payments.waitForFinalStatus(reference).catch(() => {});
+  await clock.pass(SECOND);
+  await shop.followUps.sweep();
+  const [first, second] = checks.map(({ at }) => at);
+  expect((second ?? Number.POSITIVE_INFINITY) - (first ?? 0)).toBeLessThanOrEqual(3 * SECOND - 1);
+});
+
+test('a webhook to the orders leaves the keys of the shop as they are', async () => {
+  const { shop, checks } = world();
+  const { reference } = await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await shop.orders.notify({ reference });
+  await shop.followUps.sweep();
+  expect(checks).toEqual([]);
 });

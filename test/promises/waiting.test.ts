@@ -148,6 +148,16 @@ test('a check is one request and plain JSON', async () => {
   expect(checks).toHaveLength(1);
 });
 
+test('a check is one request, also when it fails', async () => {
+  const { payments, service, reference, checks } = await charged({ client: { maxRetries: 2 } });
+  service.fault('verify', { kind: 'status', status: 503 });
+  expect(await catchError(payments.check(reference))).toMatchObject({
+    code: 'server_error',
+    retryable: true,
+  });
+  expect(checks).toHaveLength(1);
+});
+
 test('the schedule is a pure function, for engines of their own', () => {
   expect(nextDelay({ elapsed: 0, random: 0.5 })).toBeGreaterThanOrEqual(2_700);
   expect(nextDelay({ elapsed: 11 * MINUTE, random: 0.5 })).toBeNull();
