@@ -88,7 +88,7 @@ export class Service {
   }
 
   newEmail(): string {
-    return `probe-${++this.#emails}@example.com`;
+    return `probe-${++this.#emails}@probe.example`;
   }
 
   /** Reads until `isEnough`, or until the limit has passed. */

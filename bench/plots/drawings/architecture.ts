@@ -18,7 +18,7 @@ const layers: readonly (readonly [title: string, line: string])[] = [
 ];
 
 const boxes: readonly Box[] = [
-  { x: 0, y: 0, width: THIRD, titles: ['operators, probe'], lines: ['the commands'], kind: 'end' },
+  { x: 0, y: 0, width: THIRD, titles: ['operators'], lines: ['probe, commands'], kind: 'end' },
   { x: 138, y: 0, width: THIRD, titles: ['sandbox'], lines: ['pages, HTTP'], kind: 'end' },
   { x: 276, y: 0, width: THIRD, titles: ['node'], lines: ['undiciTransport'], kind: 'end' },
   { x: 0, y: 64, width: HALF, titles: ['testing'], lines: ['the service in memory'], kind: 'end' },
