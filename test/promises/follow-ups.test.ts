@@ -182,3 +182,25 @@ test('a webhook to the orders leaves the keys of the shop as they are', async ()
   await shop.followUps.sweep();
   expect(checks).toEqual([]);
 });
+
+test('a handler gets the end that another process found, not an older check', async () => {
+  let isFirst = true;
+  const { shop, start, service, finals, clock } = world({
+    async respond({ method }, handle) {
+      if (method !== 'GET' || !isFirst) return undefined;
+      isFirst = false;
+      const response = await handle();
+      await clock.pass(5 * SECOND);
+      return response;
+    },
+  });
+  const { reference } = await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await clock.pass(MINUTE);
+  const sweeping = shop.followUps.sweep();
+  await clock.pass(SECOND);
+  service.approve(reference);
+  const other = start({ onFinal: () => clock.pass(MINUTE) });
+  await other.followUps.notify(reference);
+  await Promise.all([sweeping, other.followUps.sweep()]);
+  expect(finals).toMatchObject([{ key: 'order-17/1', status: 'success' }]);
+});
