@@ -31,6 +31,7 @@ export function createRelated(): (file: string) => readonly (readonly string[])[
     const byDistance = Object.groupBy(tests, (test) => {
       if (!isOfStore(test, file)) return 'others';
       if (isIn(test, toTestFolder(file))) return 'own';
+      if (isIn(test, 'test/promises')) return 'importers';
       return [...folders].some((folder) => isIn(test, folder)) ? 'importers' : 'others';
     });
     return [byDistance.own ?? [], byDistance.importers ?? [], byDistance.others ?? []];
