@@ -9,28 +9,28 @@ type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
 
 // Each as a property `entry`: that is where knip looks.
 const schedule = { entry: { schedule: 'src/schedule.ts' } };
-const sandbox = { entry: { sandbox: 'src/sandbox/index.ts' } };
+const sandbox = { entry: { sandbox: 'src/developers/sandbox/index.ts' } };
 const others = {
   entry: {
     index: 'src/index.ts',
     orders: 'src/orders/index.ts',
     'follow-ups': 'src/follow-ups/index.ts',
-    journal: 'src/journal/index.ts',
-    'journal-sqlite': 'src/journal/sqlite.ts',
-    'journal-postgres': 'src/journal/postgres.ts',
-    'journal-mysql': 'src/journal/mysql.ts',
-    'journal-redis': 'src/journal/redis.ts',
+    journal: 'src/stores/index.ts',
+    'journal-sqlite': 'src/stores/sqlite/index.ts',
+    'journal-postgres': 'src/stores/postgres/index.ts',
+    'journal-mysql': 'src/stores/mysql/index.ts',
+    'journal-redis': 'src/stores/redis/index.ts',
     node: 'src/node/index.ts',
     phone: 'src/phone.ts',
-    testing: 'src/testing/index.ts',
+    testing: 'src/developers/mock/index.ts',
     review: 'src/operators/desk/index.ts',
   },
 };
 const commands = {
   entry: {
     'payment-journal': 'src/operators/command/cli.ts',
-    'payment-probe': 'src/probe/cli.ts',
-    'payment-sandbox': 'src/sandbox/cli.ts',
+    'payment-probe': 'src/developers/probe/cli.ts',
+    'payment-sandbox': 'src/developers/sandbox/cli.ts',
   },
 };
 const all = { ...others.entry, ...schedule.entry, ...sandbox.entry };
@@ -110,7 +110,7 @@ const beside = (filter: RegExp, path: string): EsbuildPlugin => ({
 const requireMsw: EsbuildPlugin = {
   name: 'require-msw',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/msw\.ts$/ }, () => ({ path: resolve('src/testing/msw-commonjs.ts') }));
+    onResolve({ filter: /^\.\/msw\.ts$/ }, () => ({ path: resolve('src/developers/mock/msw-commonjs.ts') }));
   },
 };
 

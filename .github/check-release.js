@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 const [tag = '', repository = ''] = process.argv.slice(2);
 const read = (file) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
 const { version, repository: named } = JSON.parse(read('package.json'));
-const sourceVersion = /version = '([^']+)'/.exec(read('src/version.ts'))?.[1];
+const sourceVersion = /version = '([^']+)'/.exec(read('src/support/version.ts'))?.[1];
 
 const faults = [
   tag !== `v${version}` && `The tag is ${tag}, package.json says ${version}.`,
-  sourceVersion !== version && `src/version.ts says ${sourceVersion}, package.json ${version}.`,
+  sourceVersion !== version && `src/support/version.ts says ${sourceVersion}, package.json ${version}.`,
   !new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(
     read('CHANGELOG.md'),
   ) && `CHANGELOG.md has no heading "## [${version}] - <date>".`,

@@ -1,5 +1,5 @@
 import { quoteKey } from './errors.ts';
-import { nextTurn, withDeadline } from './timing.ts';
+import { nextTurn, withDeadline } from './support/timing.ts';
 
 /** The calls of one client that have not ended. Each records its outcome before it ends, so `close` waits for them. */
 export class CallsInFlight {

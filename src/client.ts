@@ -17,7 +17,6 @@ import { sendKeyed } from './idempotency/send-keyed.ts';
 import { getCore, getRecords, reportWarnings } from './journal/core.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
-import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 import {
   createOptionsSchema,
   normalizeOptions,
@@ -46,7 +45,8 @@ import { normalizeWait } from './polling/normalize-wait.ts';
 import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { watch } from './polling/watch.ts';
-import { SharedAbortController } from './timing.ts';
+import { MAX_TIMEOUT_MS } from './support/max-timeout.ts';
+import { SharedAbortController } from './support/timing.ts';
 
 /**
  * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits. A client

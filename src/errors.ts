@@ -10,8 +10,8 @@ import {
   type MobileMoneyCharge,
   type Transaction,
 } from './api/transaction.ts';
-import { redactFieldName, redactReference } from './redact.ts';
-import { isObject, parseJson } from './untrusted.ts';
+import { redactFieldName, redactReference } from './support/redact.ts';
+import { isObject, parseJson } from './support/untrusted.ts';
 
 /**
  * What might have happened to the money when a call failed.

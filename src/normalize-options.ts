@@ -12,7 +12,6 @@ import { ConfigurationError } from './errors.ts';
 import { createReporters, type Logger, type PaymentsEvent } from './events.ts';
 import { getRecords } from './journal/core.ts';
 import type { Journal } from './journal/journal.ts';
-import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 import type {
   CreateOptions,
   Fetch,
@@ -40,10 +39,11 @@ import {
   parseOptions,
   unchecked,
 } from './parse-options.ts';
-import { createRedact } from './redact.ts';
 import { defaultFinalStatuses, defaultSchedule, type Schedule } from './schedule.ts';
-import { isPlainName } from './unknown-option.ts';
-import { isObject } from './untrusted.ts';
+import { MAX_TIMEOUT_MS } from './support/max-timeout.ts';
+import { createRedact } from './support/redact.ts';
+import { isPlainName } from './support/unknown-option.ts';
+import { isObject } from './support/untrusted.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import type { OperationName } from './api/operations.ts';
 import { ConfigurationError } from './errors.ts';
-import { describeUnknownOption } from './unknown-option.ts';
-import { isObject, isPlainObject } from './untrusted.ts';
+import { describeUnknownOption } from './support/unknown-option.ts';
+import { isObject, isPlainObject } from './support/untrusted.ts';
 
 /** A check for each option of a type, and for no other. Write `{ … } satisfies OptionsShape<Options>`. */
 export type OptionsShape<Options extends object> = {

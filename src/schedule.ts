@@ -5,7 +5,7 @@
  * @module payment-collection-client/schedule
  */
 
-import { MAX_TIMEOUT_MS } from './max-timeout.ts';
+import { MAX_TIMEOUT_MS } from './support/max-timeout.ts';
 
 /** How a wait spaces its polls. All durations are in milliseconds. */
 export interface Schedule {

@@ -31,9 +31,9 @@ export const exhaustiveOnly = [
   'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
   'test/unit/polling/processes.test.ts',
-  'test/unit/probe/process.test.ts',
-  'test/unit/sandbox/{cli,installed}.test.ts',
-  'test/unit/testing/printing.test.ts',
+  'test/unit/developers/probe/process.test.ts',
+  'test/unit/developers/sandbox/{cli,installed}.test.ts',
+  'test/unit/developers/mock/printing.test.ts',
   'test/unit/types/*.test.ts',
 ];
 

@@ -20,8 +20,8 @@ export default defineConfig({
         resolve: { alias: [{ find: /^msw(\/.*)?$/, replacement: 'msw-2$1' }] },
         test: {
           name: 'msw 2',
-          include: ['test/unit/testing/*.test.ts'],
-          exclude: ['test/unit/testing/{optional-peer,printing}.test.ts'],
+          include: ['test/unit/developers/mock/*.test.ts'],
+          exclude: ['test/unit/developers/mock/{optional-peer,printing}.test.ts'],
         },
       },
     ],

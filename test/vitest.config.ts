@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'msw 2',
           // The whole folder is run with MSW 2 by `npm run test:exhaustive`.
-          include: ['test/unit/testing/{handlers,mock}.test.ts'],
+          include: ['test/unit/developers/mock/{handlers,mock}.test.ts'],
         },
       },
     ],

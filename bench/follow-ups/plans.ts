@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { buildPostgresStatements } from '../../src/journal/postgres-table.ts';
-import { buildStatements } from '../../src/journal/sqlite-table.ts';
+import { buildPostgresStatements } from '../../src/stores/postgres/table.ts';
+import { buildStatements } from '../../src/stores/sqlite/table.ts';
 import type { StoreAddress } from './stores.ts';
 
 /** How a database reads what a sweep asks for, as it says itself. */

@@ -2,11 +2,15 @@ import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { createJournal, type Journal } from '../../src/journal/index.ts';
-import { type PooledPostgresClient, type PostgresPool, postgresJournal } from '../../src/journal/postgres.ts';
-import { CLAIM_DUE, WRITE } from '../../src/journal/redis-scripts.ts';
-import { createRedisStore } from '../../src/journal/redis-store.ts';
-import { type SqliteDatabase, sqliteJournal } from '../../src/journal/sqlite.ts';
+import { createJournal, type Journal } from '../../src/stores/index.ts';
+import {
+  type PooledPostgresClient,
+  type PostgresPool,
+  postgresJournal,
+} from '../../src/stores/postgres/index.ts';
+import { CLAIM_DUE, WRITE } from '../../src/stores/redis/scripts.ts';
+import { createRedisStore } from '../../src/stores/redis/store.ts';
+import { type SqliteDatabase, sqliteJournal } from '../../src/stores/sqlite/index.ts';
 
 /** Where a journal is, for another process. */
 export interface StoreAddress {

@@ -6,10 +6,10 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createClient } from 'redis';
 import { getRecords } from '../../src/journal/core.ts';
-import { type Journal, memoryJournal } from '../../src/journal/index.ts';
-import { postgresJournal } from '../../src/journal/postgres.ts';
-import { redisJournal } from '../../src/journal/redis.ts';
-import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { type Journal, memoryJournal } from '../../src/stores/index.ts';
+import { postgresJournal } from '../../src/stores/postgres/index.ts';
+import { redisJournal } from '../../src/stores/redis/index.ts';
+import { sqliteJournal } from '../../src/stores/sqlite/index.ts';
 import { hasRedis, startPostgres, startRedis } from '../../test/helpers/databases.ts';
 
 /** A way to record charges; the first one has no journal. */

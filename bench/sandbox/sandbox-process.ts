@@ -1,4 +1,4 @@
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/developers/sandbox/index.ts';
 
 /** Runs the sandbox in its own process, and reports its CPU time and memory on each message. */
 const [state] = process.argv.slice(2);

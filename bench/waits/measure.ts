@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRedact } from '../../src/redact.ts';
+import { createRedact } from '../../src/support/redact.ts';
 import type { Contender, Setting } from './contenders.ts';
 
 /** Of waits that only wait. */

@@ -1,5 +1,5 @@
-import { decodeFully } from '../decoded-text.ts';
-import { isObject, orUndefined, parseJson } from '../untrusted.ts';
+import { decodeFully } from '../support/decoded-text.ts';
+import { isObject, orUndefined, parseJson } from '../support/untrusted.ts';
 import { referenceSchema } from './input.ts';
 
 /** How many references of one notification are looked for: anyone can send a webhook with a million. */

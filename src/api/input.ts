@@ -1,7 +1,7 @@
 /** What the caller gives: a schema for each input. All of it is checked before anything is sent. */
 
 import * as z from 'zod/mini';
-import { isPlainObject } from '../untrusted.ts';
+import { isPlainObject } from '../support/untrusted.ts';
 import { type AmountIssue, findAmountIssue, MAX_AMOUNT, MIN_AMOUNT } from './money.ts';
 
 /**

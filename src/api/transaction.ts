@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod/mini';
-import { isObject } from '../untrusted.ts';
+import { isObject } from '../support/untrusted.ts';
 import { referenceSchema } from './input.ts';
 import { MAX_AMOUNT, normalizeAmount } from './money.ts';
 

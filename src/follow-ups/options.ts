@@ -4,7 +4,7 @@ import type { PaymentsClient } from '../client.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { AttentionReason } from '../ledger/order.ts';
 import { type OptionsShape, parseOptions, requiredFunction } from '../parse-options.ts';
-import { isObject } from '../untrusted.ts';
+import { isObject } from '../support/untrusted.ts';
 
 /** What {@link createFollowUps} takes. */
 export interface FollowUpsOptions {

@@ -1,6 +1,6 @@
 import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
 import { concernsClient } from '../idempotency/check.ts';
-import { linkSignals, sleep } from '../timing.ts';
+import { linkSignals, sleep } from '../support/timing.ts';
 import { type SweepContext, summarizeError } from './step.ts';
 import { sweep } from './sweep.ts';
 

@@ -15,9 +15,9 @@ import { getDueAt, listDueChecks, listOwed, type OwedCall } from '../ledger/orde
 import { isEnded, isFollowed, isPaid, referenceOf, seenOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Payment } from '../ledger/record.ts';
 import { tell, tellLater } from '../ledger/tell.ts';
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
-import { readClocks, sleep } from '../timing.ts';
+import { redactUnknownSecrets } from '../support/redact.ts';
+import { sanitizeError } from '../support/sanitize-error.ts';
+import { readClocks, sleep } from '../support/timing.ts';
 
 /** What a handler is called about. */
 export interface HandlerCall extends OwedCall {

@@ -6,8 +6,8 @@ import { waitForJournal } from '../journal/call-store.ts';
 import { parseStoreKey } from '../journal/names.ts';
 import { MAX_DUE_IN } from '../journal/store.ts';
 import { getPause } from '../ledger/check.ts';
-import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
+import { MAX_TIMEOUT_MS } from '../support/max-timeout.ts';
 import { HandlerCalls } from './handler-calls.ts';
 import {
   type DueRecord,

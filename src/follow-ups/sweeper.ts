@@ -12,7 +12,7 @@ import { MAX_PAUSE } from '../ledger/check.ts';
 import { getDueAt } from '../ledger/order.ts';
 import { notify } from '../ledger/outcome.ts';
 import { type OptionsShape, optionalSignal, parseOptions } from '../parse-options.ts';
-import { isObject, orUndefined } from '../untrusted.ts';
+import { isObject, orUndefined } from '../support/untrusted.ts';
 import { runSweeps, Sleeps } from './run.ts';
 import { type SweepContext, summarizeError } from './step.ts';
 import { type SweepOptions, type SweepResult, sweep, validateSweepOptions } from './sweep.ts';

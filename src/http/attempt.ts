@@ -9,11 +9,11 @@ import type {
   Transport,
   TransportRequest,
 } from '../options.ts';
-import { createRedact, type Redact, redactUnknownSecrets } from '../redact.ts';
-import { ensureInspectable, sanitizeError } from '../sanitize-error.ts';
-import { CallerAborted, DeadlineExceeded, elapsedSince, readClocks, withTimeout } from '../timing.ts';
-import { stringField } from '../untrusted.ts';
-import { version } from '../version.ts';
+import { createRedact, type Redact, redactUnknownSecrets } from '../support/redact.ts';
+import { ensureInspectable, sanitizeError } from '../support/sanitize-error.ts';
+import { CallerAborted, DeadlineExceeded, elapsedSince, readClocks, withTimeout } from '../support/timing.ts';
+import { stringField } from '../support/untrusted.ts';
+import { version } from '../support/version.ts';
 import type { Call } from './call.ts';
 import { type AttemptContext, internalError } from './error-mapping.ts';
 import { interpretResponse } from './interpret-response.ts';

@@ -4,8 +4,8 @@ import type { Operation } from '../api/operations.ts';
 import { type AnyTransaction, type InputIssue, InvalidInputError } from '../errors.ts';
 import { normalizeRequestOptions } from '../normalize-options.ts';
 import type { NormalizedOptions, NormalizedRequestOptions, UnkeyedOptions } from '../options.ts';
-import { findNearestName, isPlainName } from '../unknown-option.ts';
-import { isRecord } from '../untrusted.ts';
+import { findNearestName, isPlainName } from '../support/unknown-option.ts';
+import { isRecord } from '../support/untrusted.ts';
 import { refuseOldRuntime } from './transport.ts';
 
 /** A call that has passed every check: what to send, and how. */

@@ -1,9 +1,9 @@
 import { referenceSchema } from '../api/input.ts';
 import { transactionStatuses } from '../api/transaction.ts';
-import { decodeFully } from '../decoded-text.ts';
 import type { FieldError } from '../errors.ts';
-import type { Redact } from '../redact.ts';
-import { isObject, isRecord } from '../untrusted.ts';
+import { decodeFully } from '../support/decoded-text.ts';
+import type { Redact } from '../support/redact.ts';
+import { isObject, isRecord } from '../support/untrusted.ts';
 import type { ResponseBuffer } from './response.ts';
 
 /**

@@ -9,10 +9,10 @@ import {
   RequestTimeoutError,
   UnexpectedResponseError,
 } from '../errors.ts';
-import type { Redact } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
-import { DeadlineExceeded } from '../timing.ts';
-import { orUndefined } from '../untrusted.ts';
+import type { Redact } from '../support/redact.ts';
+import { sanitizeError } from '../support/sanitize-error.ts';
+import { DeadlineExceeded } from '../support/timing.ts';
+import { orUndefined } from '../support/untrusted.ts';
 import { extractFieldErrors, extractMessage, extractReference, rejectionProblem } from './error-body.ts';
 import { isProvenNotSent } from './not-sent.ts';
 import type { ResponseBuffer } from './response.ts';

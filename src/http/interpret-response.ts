@@ -1,7 +1,7 @@
 import type { Operation } from '../api/operations.ts';
 import { type AnyTransaction, TransactionMismatchError } from '../errors.ts';
-import { CallerAborted } from '../timing.ts';
-import { isObject } from '../untrusted.ts';
+import { CallerAborted } from '../support/timing.ts';
+import { isObject } from '../support/untrusted.ts';
 import {
   type AttemptContext,
   abortError,

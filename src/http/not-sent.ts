@@ -1,6 +1,6 @@
 import type { Transport } from '../options.ts';
-import { isError } from '../sanitize-error.ts';
-import { isObject } from '../untrusted.ts';
+import { isError } from '../support/sanitize-error.ts';
+import { isObject } from '../support/untrusted.ts';
 
 /**
  * Proof that no request left this process: which errors prove it, and whose errors can be trusted to be about the

@@ -1,6 +1,6 @@
-import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import type { ResponseSink } from '../options.ts';
-import { parseJson } from '../untrusted.ts';
+import { MAX_TIMEOUT_MS } from '../support/max-timeout.ts';
+import { parseJson } from '../support/untrusted.ts';
 
 /** A larger body is cut off: the service's own are well under a kilobyte. */
 const MAX_BODY_BYTES = 1024 * 1024;

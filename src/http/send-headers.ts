@@ -1,4 +1,4 @@
-import { isObject, orUndefined } from '../untrusted.ts';
+import { isObject, orUndefined } from '../support/untrusted.ts';
 import { REQUEST_ID } from './request-id.ts';
 
 /** Node's fetch and undici publish here that they write the headers of a request next. Other runtimes publish nothing. */

@@ -8,8 +8,8 @@ import {
   RateLimitError,
 } from '../errors.ts';
 import type { NormalizedOptions, NormalizedRequestOptions } from '../options.ts';
-import { linkSignals, sleep } from '../timing.ts';
-import { stringField } from '../untrusted.ts';
+import { linkSignals, sleep } from '../support/timing.ts';
+import { stringField } from '../support/untrusted.ts';
 import { type CallResult, type Sender, sendAttempt, type Target } from './attempt.ts';
 import type { Call } from './call.ts';
 import type { RequestIds } from './request-id.ts';

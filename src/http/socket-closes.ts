@@ -1,4 +1,4 @@
-import { nextTurn } from '../timing.ts';
+import { nextTurn } from '../support/timing.ts';
 
 /**
  * Lets the event loop process the closes of idle connections, before a charge is written to one of them.

@@ -3,9 +3,9 @@
 import type { TracingChannel } from 'node:diagnostics_channel';
 import type { OperationName } from '../api/operations.ts';
 import { type Outcome, PaymentsError } from '../errors.ts';
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
-import { orUndefined } from '../untrusted.ts';
+import { redactUnknownSecrets } from '../support/redact.ts';
+import { sanitizeError } from '../support/sanitize-error.ts';
+import { orUndefined } from '../support/untrusted.ts';
 
 /**
  * What subscribers of the tracing channel `payment-collection-client:<operation>` (`node:diagnostics_channel`) get about

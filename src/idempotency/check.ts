@@ -15,7 +15,7 @@ import {
 import { check, type Finding } from '../ledger/check.ts';
 import { ownsReference } from '../ledger/payment.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
-import { stringField } from '../untrusted.ts';
+import { stringField } from '../support/untrusted.ts';
 import { toStoredStatus } from './stored-result.ts';
 
 /** What a check of one transaction found. */

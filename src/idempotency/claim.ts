@@ -12,10 +12,10 @@ import type { Found, Records } from '../journal/records.ts';
 import { complete } from '../ledger/outcome.ts';
 import { type Ask, type Pressed, press } from '../ledger/press.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
-import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { detectMode } from '../normalize-options.ts';
 import type { Mode, PollingRules } from '../options.ts';
-import { CallerAborted, readClocks, type Timestamp, withDeadline } from '../timing.ts';
+import { MAX_TIMEOUT_MS } from '../support/max-timeout.ts';
+import { CallerAborted, readClocks, type Timestamp, withDeadline } from '../support/timing.ts';
 import { createFingerprint, digestService } from './fingerprint.ts';
 
 /** What is read of a request that creates a transaction. */

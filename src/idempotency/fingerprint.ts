@@ -1,9 +1,9 @@
 import type { OperationName } from '../api/operations.ts';
-import { createDigest } from '../digest.ts';
 import { ConfigurationError, InvalidInputError } from '../errors.ts';
 import type { RecordName } from '../journal/names.ts';
 import type { Mode } from '../options.ts';
-import { isRecord } from '../untrusted.ts';
+import { createDigest } from '../support/digest.ts';
+import { isRecord } from '../support/untrusted.ts';
 
 /** @throws {ConfigurationError} if the key is not text, or text that a database could not keep. */
 export function validateIdempotencyKey(key: unknown, operation: OperationName): void {

@@ -7,8 +7,8 @@ import {
   OutcomeUnknownError,
   quoteKey,
 } from '../errors.ts';
-import { createRedact, type Redact, redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
+import { createRedact, type Redact, redactUnknownSecrets } from '../support/redact.ts';
+import { sanitizeError } from '../support/sanitize-error.ts';
 import type { CreateRequest, KeyedCall } from './claim.ts';
 
 /** The call that an error or event is about, with its key redacted when that is needed. */

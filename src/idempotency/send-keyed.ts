@@ -16,7 +16,7 @@ import type { Records } from '../journal/records.ts';
 import { isSending, referenceOf } from '../ledger/payment.ts';
 import type { Ask } from '../ledger/press.ts';
 import type { LedgerRecord, Payment } from '../ledger/record.ts';
-import { elapsedSince, linkSignals, readClocks, sleep, type Timestamp } from '../timing.ts';
+import { elapsedSince, linkSignals, readClocks, sleep, type Timestamp } from '../support/timing.ts';
 import { type CreateRequest, createAsk, decide, type KeyedCall, resolveOrigin } from './claim.ts';
 import { validateIdempotencyKey } from './fingerprint.ts';
 import {

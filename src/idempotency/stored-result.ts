@@ -3,8 +3,8 @@
 import type { OperationName } from '../api/operations.ts';
 import type { AnyTransaction } from '../errors.ts';
 import type { RecordedResult } from '../ledger/record.ts';
-import type { Redact } from '../redact.ts';
-import { stringField } from '../untrusted.ts';
+import type { Redact } from '../support/redact.ts';
+import { stringField } from '../support/untrusted.ts';
 
 /**
  * Returns what a replay needs of a result. Only the documented fields are stored: any other could hold a customer's name or

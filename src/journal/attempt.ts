@@ -4,7 +4,7 @@ import { JournalError } from '../errors.ts';
 import { complete, confirm, type MadeCharge, type Outcome, renew } from '../ledger/outcome.ts';
 import type { Ask, Owner } from '../ledger/press.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
-import { SharedAbortController, sleep, type Timestamp } from '../timing.ts';
+import { SharedAbortController, sleep, type Timestamp } from '../support/timing.ts';
 import { Hold } from './hold.ts';
 import type { RecordName } from './names.ts';
 import type { Found, Records } from './records.ts';

@@ -1,10 +1,10 @@
 /** Every step of a journal on its store goes through here: its time limit, and what its errors become. */
 
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
-import { CallerAborted, DeadlineExceeded, withDeadline } from '../timing.ts';
+import { MAX_TIMEOUT_MS } from '../support/max-timeout.ts';
+import { redactUnknownSecrets } from '../support/redact.ts';
+import { sanitizeError } from '../support/sanitize-error.ts';
+import { CallerAborted, DeadlineExceeded, withDeadline } from '../support/timing.ts';
 import type { JournalStore } from './store.ts';
 
 /**

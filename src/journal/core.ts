@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import type { Report } from '../events.ts';
-import { isObject } from '../untrusted.ts';
+import { isObject } from '../support/untrusted.ts';
 import type { JournalWarning } from './journal.ts';
 import type { Records } from './records.ts';
 import type { Resolution, ResolutionNote } from './resolution.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { ConfigurationError } from '../errors.ts';
-import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { optionalNumber, parseOptions, unchecked } from '../parse-options.ts';
+import { MAX_TIMEOUT_MS } from '../support/max-timeout.ts';
 import { JOURNAL_CORE, type JournalCore } from './core.ts';
 import type { Journal, JournalWarning } from './journal.ts';
 import { countRecords, listAttention, listEntries, readEntry } from './list.ts';

@@ -1,7 +1,7 @@
 /** Finds a payment by the name that people know it by: an idempotency key, `17/1`, or an order. */
 
 import { JournalError, quoteKey } from '../errors.ts';
-import { redactReference } from '../redact.ts';
+import { redactReference } from '../support/redact.ts';
 import { type RecordName, toStoreKey } from './names.ts';
 import type { Found, Records } from './records.ts';
 import { NoJournalError } from './store.ts';

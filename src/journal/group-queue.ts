@@ -1,4 +1,4 @@
-import { nextTurn } from '../timing.ts';
+import { nextTurn } from '../support/timing.ts';
 
 /** The most that travels together. SQLite blocks the event loop meanwhile. */
 export const MAX_GROUP = 100;

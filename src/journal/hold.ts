@@ -1,4 +1,4 @@
-import { elapsedSince, readClocks, type Timestamp, withDeadline } from '../timing.ts';
+import { elapsedSince, readClocks, type Timestamp, withDeadline } from '../support/timing.ts';
 import type { Found } from './records.ts';
 
 /** How long a write in flight is waited for before the next one, in milliseconds: it might hang. */

@@ -5,8 +5,8 @@ import { isFollowed, isSending, isUnresolved, referenceOf, seenOf } from '../led
 import type { LedgerRecord, Payment } from '../ledger/record.ts';
 import { getSight, listOffers } from '../ledger/resolve.ts';
 import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '../parse-options.ts';
-import { redactReference } from '../redact.ts';
-import { stringField } from '../untrusted.ts';
+import { redactReference } from '../support/redact.ts';
+import { stringField } from '../support/untrusted.ts';
 import { findPayment } from './find-payment.ts';
 import type {
   AttentionItem,

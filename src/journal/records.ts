@@ -6,8 +6,8 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { getAttentionAt, getDueAt } from '../ledger/order.ts';
 import { type LedgerRecord, parseLedgerRecord } from '../ledger/record.ts';
-import { elapsedSince, readClocks, type Timestamp } from '../timing.ts';
-import { isObject, parseJson } from '../untrusted.ts';
+import { elapsedSince, readClocks, type Timestamp } from '../support/timing.ts';
+import { isObject, parseJson } from '../support/untrusted.ts';
 import { callStore } from './call-store.ts';
 import { writeGrouped } from './group-commit.ts';
 import { parseStoreKey, type RecordName, toStoreKey } from './names.ts';

@@ -6,7 +6,7 @@
 import * as z from 'zod/mini';
 import { JournalError } from '../errors.ts';
 import { isClaimVoid } from '../ledger/order.ts';
-import { parseJson } from '../untrusted.ts';
+import { parseJson } from '../support/untrusted.ts';
 import { parseStoreKey, type RecordName, toReferenceKey, toStoreKey } from './names.ts';
 import { MAX_ROUNDS, overtakenError, type Records } from './records.ts';
 import type { RecordChange, StoredRecord } from './store.ts';

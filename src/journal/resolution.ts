@@ -2,8 +2,8 @@ import { referenceSchema } from '../api/input.ts';
 import { initializedPaymentSchema } from '../api/transaction.ts';
 import { ConfigurationError, quoteKey } from '../errors.ts';
 import type { PlainDecision } from '../ledger/resolve.ts';
-import { redactApiKeys, redactButUuids, redactReference } from '../redact.ts';
-import { isObject, stringField } from '../untrusted.ts';
+import { redactApiKeys, redactButUuids, redactReference } from '../support/redact.ts';
+import { isObject, stringField } from '../support/untrusted.ts';
 
 /**
  * What a person decides about a payment.

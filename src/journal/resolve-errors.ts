@@ -4,8 +4,8 @@ import { JournalError, quoteKey } from '../errors.ts';
 import { seenOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Price } from '../ledger/record.ts';
 import { getSight, listOffers, type Offer } from '../ledger/resolve.ts';
-import { redactReference } from '../redact.ts';
-import { isRecord, parseJson } from '../untrusted.ts';
+import { redactReference } from '../support/redact.ts';
+import { isRecord, parseJson } from '../support/untrusted.ts';
 import type { RecordName } from './names.ts';
 
 /** The person decided on what was recorded before. */

@@ -32,7 +32,7 @@ import {
   resolve,
   takeBack,
 } from '../ledger/resolve.ts';
-import { redactButUuids } from '../redact.ts';
+import { redactButUuids } from '../support/redact.ts';
 import { findPayment, type NamedPayment } from './find-payment.ts';
 import type { JournalEntry } from './journal.ts';
 import { toEntry } from './list.ts';

@@ -10,7 +10,7 @@ import { ConfigurationError } from '../errors.ts';
 import { markOwnConnections } from '../http/not-sent.ts';
 import type { Transport } from '../options.ts';
 import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '../parse-options.ts';
-import { isObject } from '../untrusted.ts';
+import { isObject } from '../support/untrusted.ts';
 import { dispatch } from './dispatch.ts';
 
 export type { ResponseSink, Transport, TransportRequest } from '../options.ts';

@@ -2,7 +2,6 @@
 
 import * as z from 'zod/mini';
 import type { CreateOperation } from '../api/operations.ts';
-import { createDigest } from '../digest.ts';
 import {
   type AnyTransaction,
   AuthenticationError,
@@ -37,8 +36,9 @@ import type { LedgerRecord } from '../ledger/record.ts';
 import { createOptionsSchema } from '../normalize-options.ts';
 import type { UnkeyedOptions } from '../options.ts';
 import { type OptionsShape, optionalFlag, parseOptions } from '../parse-options.ts';
-import { elapsedSince, readClocks, sleep, type Timestamp } from '../timing.ts';
-import { stringField } from '../untrusted.ts';
+import { createDigest } from '../support/digest.ts';
+import { elapsedSince, readClocks, sleep, type Timestamp } from '../support/timing.ts';
+import { stringField } from '../support/untrusted.ts';
 import type { OrdersContext } from './options.ts';
 import { decideStatus, type OrderStatus } from './status.ts';
 

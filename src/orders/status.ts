@@ -10,7 +10,7 @@ import {
 } from '../ledger/order.ts';
 import { referenceOf, seenOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Payment } from '../ledger/record.ts';
-import { stringField } from '../untrusted.ts';
+import { stringField } from '../support/untrusted.ts';
 
 /** A payment of an order. It is plain JSON. */
 export interface OrderPayment {

@@ -15,7 +15,7 @@ import type { AttentionQuery } from '../journal/journal.ts';
 import { listNeeding } from '../journal/list.ts';
 import type { Found } from '../journal/records.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
-import { elapsedSince, linkSignals, readClocks, sleep } from '../timing.ts';
+import { elapsedSince, linkSignals, readClocks, sleep } from '../support/timing.ts';
 import type { OrdersContext } from './options.ts';
 import { decideStatus, type OrderInReview, type OrderStatus } from './status.ts';
 

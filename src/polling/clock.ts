@@ -1,4 +1,4 @@
-import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
+import { MAX_TIMEOUT_MS } from '../support/max-timeout.ts';
 
 /**
  * The monotonic time of all waits of a client, in milliseconds, and the one timer of the client.

@@ -1,7 +1,7 @@
 import { NotFoundError, PaymentsError } from '../errors.ts';
 import type { PollingRules } from '../options.ts';
 import { nextDelay } from '../schedule.ts';
-import { NOT_FOUND_GRACE, NOTIFY_INTERVAL } from '../timing.ts';
+import { NOT_FOUND_GRACE, NOTIFY_INTERVAL } from '../support/timing.ts';
 import { getRequestedPause, type PollResult } from './check.ts';
 import type { NormalizedWait } from './normalize-wait.ts';
 import { getFinalPollTime, type PollGroup, type Waiter } from './waiter.ts';

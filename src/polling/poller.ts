@@ -1,7 +1,7 @@
 import { ClosedError } from '../errors.ts';
 import type { WaitEvent } from '../events.ts';
 import type { NormalizedOptions } from '../options.ts';
-import { NOTIFY_INTERVAL } from '../timing.ts';
+import { NOTIFY_INTERVAL } from '../support/timing.ts';
 import { SharedAbortListeners } from './abort-listeners.ts';
 import { createPollCall, type PollResult, type SendPoll } from './check.ts';
 import { PollingClock } from './clock.ts';

@@ -7,7 +7,7 @@ import { validateInput } from '../http/call.ts';
 import { reconcileOptionsSchema } from '../normalize-options.ts';
 import type { PollingRules, ReconcileItem, ReconcileOptions, WaitOptions } from '../options.ts';
 import { parseOptions } from '../parse-options.ts';
-import { isObject, isPlainObject } from '../untrusted.ts';
+import { isObject, isPlainObject } from '../support/untrusted.ts';
 import { type Channel, createChannel, type Producer } from './channel.ts';
 import { createWait, type NormalizedWait } from './normalize-wait.ts';
 import type { Poller } from './poller.ts';

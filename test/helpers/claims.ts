@@ -1,10 +1,10 @@
 import { Attempt, type AttemptFacts, type RequestOutcome } from '../../src/journal/attempt.ts';
 import { getRecords } from '../../src/journal/core.ts';
-import type { Journal, RecordChange } from '../../src/journal/index.ts';
 import type { Found } from '../../src/journal/records.ts';
 import { type Ask, type Owner, press } from '../../src/ledger/press.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
-import { readClocks } from '../../src/timing.ts';
+import type { Journal, RecordChange } from '../../src/stores/index.ts';
+import { readClocks } from '../../src/support/timing.ts';
 
 /** What these claims ask for. */
 const chargeAsk: Omit<Ask, 'attempt'> = {

@@ -1,4 +1,7 @@
 import { vi } from 'vitest';
+import { createControls, type PaymentControls } from '../../src/developers/mock/controls.ts';
+import { PaymentService } from '../../src/developers/service/service.ts';
+import { Webhooks } from '../../src/developers/service/webhooks.ts';
 import {
   createFollowUps,
   type FollowUpEvent,
@@ -9,10 +12,7 @@ import {
 } from '../../src/follow-ups/index.ts';
 import { digestService } from '../../src/idempotency/fingerprint.ts';
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../src/index.ts';
-import { type Journal, type JournalStore, memoryJournal, memoryStore } from '../../src/journal/index.ts';
-import { createControls, type PaymentControls } from '../../src/testing/controls.ts';
-import { PaymentService } from '../../src/testing/service.ts';
-import { Webhooks } from '../../src/testing/webhooks.ts';
+import { type Journal, type JournalStore, memoryJournal, memoryStore } from '../../src/stores/index.ts';
 import { pass, passStep } from './fake-timers.ts';
 import { limitPatience } from './patience.ts';
 import { createResetError } from './scripted-service.ts';

@@ -1,4 +1,4 @@
-import { type JournalStore, memoryStore } from '../../src/journal/index.ts';
+import { type JournalStore, memoryStore } from '../../src/stores/index.ts';
 
 /** A step of the store. */
 interface Step {

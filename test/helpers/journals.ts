@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
+import { toEntry } from '../../src/journal/list.ts';
+import { parseLedgerRecord } from '../../src/ledger/record.ts';
 import {
   createJournal,
   type Journal,
@@ -11,10 +13,8 @@ import {
   type JournalStore,
   memoryJournal,
   type StoredRecord,
-} from '../../src/journal/index.ts';
-import { toEntry } from '../../src/journal/list.ts';
-import { sqliteJournal } from '../../src/journal/sqlite.ts';
-import { parseLedgerRecord } from '../../src/ledger/record.ts';
+} from '../../src/stores/index.ts';
+import { sqliteJournal } from '../../src/stores/sqlite/index.ts';
 
 /** A SQLite file of the test's own. */
 export function sqliteFile() {

@@ -1,4 +1,4 @@
-import type { Journal, JournalQuery } from '../../src/journal/index.ts';
+import type { Journal, JournalQuery } from '../../src/stores/index.ts';
 
 /** Returns the keys that a journal lists, in their order. */
 export async function listKeys(journal: Journal, query?: JournalQuery): Promise<string[]> {

@@ -1,5 +1,7 @@
+import { createControls, type PaymentControls } from '../../src/developers/mock/controls.ts';
+import { PaymentService } from '../../src/developers/service/service.ts';
+import { Webhooks } from '../../src/developers/service/webhooks.ts';
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../src/index.ts';
-import { type Journal, type JournalStore, memoryJournal, memoryStore } from '../../src/journal/index.ts';
 import {
   createOrderPayments,
   type OrderAttention,
@@ -8,9 +10,7 @@ import {
   type PaidPayment,
   type UnpaidPayment,
 } from '../../src/orders/index.ts';
-import { createControls, type PaymentControls } from '../../src/testing/controls.ts';
-import { PaymentService } from '../../src/testing/service.ts';
-import { Webhooks } from '../../src/testing/webhooks.ts';
+import { type Journal, type JournalStore, memoryJournal, memoryStore } from '../../src/stores/index.ts';
 import { createResetError } from './scripted-service.ts';
 import { API_KEY, charge } from './service.ts';
 

@@ -1,8 +1,8 @@
 import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
-import { fromQuery } from '../../src/journal/postgres.ts';
-import { createPostgresStore } from '../../src/journal/postgres-store.ts';
-import { postgresSchema } from '../../src/journal/postgres-table.ts';
+import { fromQuery } from '../../src/stores/postgres/index.ts';
+import { createPostgresStore } from '../../src/stores/postgres/store.ts';
+import { postgresSchema } from '../../src/stores/postgres/table.ts';
 import { closePool } from './close-pool.ts';
 import { asWhole, type ClockedStore, type WholeStore } from './store-suite.ts';
 import type { Database } from './use-database.ts';

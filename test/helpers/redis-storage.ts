@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { onTestFinished } from 'vitest';
-import { type RedisClient, toCommand } from '../../src/journal/redis-client.ts';
-import { createRedisStore } from '../../src/journal/redis-store.ts';
+import { type RedisClient, toCommand } from '../../src/stores/redis/client.ts';
+import { createRedisStore } from '../../src/stores/redis/store.ts';
 import type { DatabaseServer } from './databases.ts';
 import { asWhole } from './store-suite.ts';
 

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { SqliteDatabase } from '../../src/journal/sqlite.ts';
+import type { SqliteDatabase } from '../../src/stores/sqlite/index.ts';
 import { catchError } from './service.ts';
 import { openStore } from './sqlite-stores.ts';
 import { describeTransactions, listSteps, type WholeStore } from './store-suite.ts';

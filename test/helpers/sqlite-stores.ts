@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished, vi } from 'vitest';
-import type { SqliteDatabase, SqliteHandle } from '../../src/journal/sqlite.ts';
-import { createConnectionRunner } from '../../src/journal/sqlite-connection.ts';
-import { createHandleRunner } from '../../src/journal/sqlite-handle.ts';
-import { createSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { createConnectionRunner } from '../../src/stores/sqlite/connection.ts';
+import { createHandleRunner } from '../../src/stores/sqlite/handle.ts';
+import type { SqliteDatabase, SqliteHandle } from '../../src/stores/sqlite/index.ts';
+import { createSqliteStore } from '../../src/stores/sqlite/store.ts';
 import type { ClockedStore } from './store-suite.ts';
 import { createTempFolder } from './temp-folder.ts';
 

@@ -1,6 +1,7 @@
 /** What each store of the package promises beside `journalConformance`, which knows no clock that a test can set. */
 
 import { describe, expect, test } from 'vitest';
+import { journalConformance, type OpenStore } from '../../src/developers/mock/index.ts';
 import {
   type JournalStore,
   type ListQuery,
@@ -8,7 +9,6 @@ import {
   NoJournalError,
   type RecordIndex,
 } from '../../src/journal/store.ts';
-import { journalConformance, type OpenStore } from '../../src/testing/index.ts';
 import { catchError } from './service.ts';
 import { firstWrite } from './store-writes.ts';
 

@@ -1,5 +1,8 @@
 /** The world of a test: a clock, the service, a journal, and a shop that uses them. All of it is in memory. */
 
+import { createControls, type PaymentControls } from '../../src/developers/mock/controls.ts';
+import { PaymentService } from '../../src/developers/service/service.ts';
+import { Webhooks } from '../../src/developers/service/webhooks.ts';
 import {
   createFollowUps,
   type FinalPayment,
@@ -10,7 +13,6 @@ import {
   type SweepResult,
 } from '../../src/follow-ups/index.ts';
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../src/index.ts';
-import { createJournal, type Journal, type JournalStore, memoryStore } from '../../src/journal/index.ts';
 import {
   createOrderPayments,
   type OrderAttention,
@@ -20,9 +22,7 @@ import {
   type PaidPayment,
   type UnpaidPayment,
 } from '../../src/orders/index.ts';
-import { createControls, type PaymentControls } from '../../src/testing/controls.ts';
-import { PaymentService } from '../../src/testing/service.ts';
-import { Webhooks } from '../../src/testing/webhooks.ts';
+import { createJournal, type Journal, type JournalStore, memoryStore } from '../../src/stores/index.ts';
 import { type Clock, sleep, startClock } from './clock.ts';
 import { createResetError } from './scripted-service.ts';
 import { API_KEY, charge } from './service.ts';

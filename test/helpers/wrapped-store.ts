@@ -1,4 +1,4 @@
-import type { JournalStore } from '../../src/journal/index.ts';
+import type { JournalStore } from '../../src/stores/index.ts';
 
 /** A step of a store, such as `write order 17`. */
 export interface StoreStep {

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
-import { memoryStore } from '../../src/journal/index.ts';
+import { memoryStore } from '../../src/stores/index.ts';
 import { catchError } from '../helpers/service.ts';
 import { DAY, HOUR, MINUTE, momo, SECOND, slow, sweepFor, world } from '../helpers/world.ts';
 import { wrapStore } from '../helpers/wrapped-store.ts';

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { ConfigurationError, IdempotencyConflictError, OutcomeUnknownError } from '../../src/index.ts';
-import type { JournalStore } from '../../src/journal/index.ts';
-import { memoryStore } from '../../src/journal/index.ts';
+import type { JournalStore } from '../../src/stores/index.ts';
+import { memoryStore } from '../../src/stores/index.ts';
 import { catchError } from '../helpers/service.ts';
 import { connectionRefused, MINUTE, momo, page, SECOND, slow, world } from '../helpers/world.ts';
 import { wrapStore } from '../helpers/wrapped-store.ts';

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { AuthenticationError } from '../../src/index.ts';
-import { memoryStore } from '../../src/journal/index.ts';
+import { memoryStore } from '../../src/stores/index.ts';
 import {
   connectionRefused,
   DAY,

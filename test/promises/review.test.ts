@@ -1,7 +1,7 @@
 /** What needs a person: found, decided, accounted for. */
 
 import { expect, test } from 'vitest';
-import type { AttentionItem } from '../../src/journal/index.ts';
+import type { AttentionItem } from '../../src/stores/index.ts';
 import { collect } from '../helpers/collect.ts';
 import { listKeys } from '../helpers/listed-keys.ts';
 import { note } from '../helpers/resolution-note.ts';

@@ -1,11 +1,11 @@
 /** The mock: a shop is tested without a live service. The sandbox is the same service over HTTP. */
 
 import { expect, onTestFinished, test } from 'vitest';
+import { createMockPayments } from '../../src/developers/mock/index.ts';
+import { startSandbox } from '../../src/developers/sandbox/index.ts';
 import { PaymentsClient } from '../../src/index.ts';
-import { type Journal, memoryJournal } from '../../src/journal/index.ts';
 import { createOrderPayments } from '../../src/orders/index.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { createMockPayments } from '../../src/testing/index.ts';
+import { type Journal, memoryJournal } from '../../src/stores/index.ts';
 import { catchError } from '../helpers/service.ts';
 import { BASE_URL, momo, page } from '../helpers/world.ts';
 

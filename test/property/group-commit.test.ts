@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JournalStore, RecordChange, RecordWrite } from '../../src/journal/index.ts';
 import { Records } from '../../src/journal/records.ts';
-import { nextTurn } from '../../src/timing.ts';
+import type { JournalStore, RecordChange, RecordWrite } from '../../src/stores/index.ts';
+import { nextTurn } from '../../src/support/timing.ts';
 import { chooseSize } from '../helpers/sized.ts';
 
 /** What happens to one statement of a store. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PaymentsClient } from '../../src/index.ts';
-import { memoryJournal } from '../../src/journal/index.ts';
 import { undiciTransport } from '../../src/node/index.ts';
+import { memoryJournal } from '../../src/stores/index.ts';
 import { REFERENCE } from '../helpers/calls.ts';
 import { expectNoSecrets } from '../helpers/secrets.ts';
 import {

@@ -7,8 +7,8 @@ import {
   type PaymentsClientOptions,
   PaymentsError,
 } from '../../src/index.ts';
-import { memoryJournal } from '../../src/journal/index.ts';
 import { undiciTransport } from '../../src/node/index.ts';
+import { memoryJournal } from '../../src/stores/index.ts';
 import { refusedConnection } from '../helpers/keyed-calls.ts';
 import { DescribedService, type Trouble } from '../helpers/openapi/described-service.ts';
 import { assumed, type DescribedRequest, documented } from '../helpers/openapi/description.ts';

@@ -1,6 +1,6 @@
 import { createFollowUps } from '../../src/follow-ups/index.ts';
 import { PaymentsClient } from '../../src/index.ts';
-import { createJournal, type JournalStore, memoryStore } from '../../src/journal/index.ts';
+import { createJournal, type JournalStore, memoryStore } from '../../src/stores/index.ts';
 import { silentLogger } from '../helpers/follow-ups.ts';
 import { API_KEY, charge, successBodies } from '../helpers/service.ts';
 import type { FollowUpCommand } from './follow-up-interleavings.ts';

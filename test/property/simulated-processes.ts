@@ -1,5 +1,5 @@
 import { JournalError, PaymentsClient, PaymentsError } from '../../src/index.ts';
-import { createJournal, type JournalStore, type Resolution } from '../../src/journal/index.ts';
+import { createJournal, type JournalStore, type Resolution } from '../../src/stores/index.ts';
 import { sharedStore, stateOf } from '../helpers/journals.ts';
 import { note } from '../helpers/resolution-note.ts';
 import { charge, successBodies } from '../helpers/service.ts';

@@ -2,8 +2,8 @@
 
 import type { FollowUps } from '../../src/follow-ups/index.ts';
 import type { PaymentsClient } from '../../src/index.ts';
-import type { Journal } from '../../src/journal/index.ts';
 import type { OrderPayments } from '../../src/orders/index.ts';
+import type { Journal } from '../../src/stores/index.ts';
 import { type Host, hosts, VirtualClock } from './clock.ts';
 import type { SimulatedDatabase } from './database.ts';
 import { describe, Facts } from './facts.ts';

@@ -1,6 +1,6 @@
 /** A database that is slow, fails before or after a commit, hangs, and has a clock of its own. */
 
-import { type JournalStore, memoryStore, type RecordWrite } from '../../src/journal/index.ts';
+import { type JournalStore, memoryStore, type RecordWrite } from '../../src/stores/index.ts';
 import { createHost, type Host, hosts, type VirtualClock } from './clock.ts';
 import { Random } from './random.ts';
 import type { Swarm } from './swarm.ts';

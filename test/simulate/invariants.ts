@@ -4,8 +4,8 @@
  */
 
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
-import type { JournalEntry } from '../../src/journal/index.ts';
 import type { OrderStatus, PaidPayment, UnpaidPayment } from '../../src/orders/index.ts';
+import type { JournalEntry } from '../../src/stores/index.ts';
 import { type Facts, MINUTE, type Press, REQUEST_TIMEOUT, wasEndedSince, wasPaid } from './facts.ts';
 import { type Charge, isOpen, type Post, type SimulatedService, statusOf } from './service.ts';
 

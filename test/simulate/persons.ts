@@ -1,7 +1,7 @@
 /** Persons who look at the list of what needs them, find out at the service what is true, and decide. */
 
 import { JournalError } from '../../src/index.ts';
-import type { AttentionItem, Resolution } from '../../src/journal/index.ts';
+import type { AttentionItem, Resolution } from '../../src/stores/index.ts';
 import type { Context, Process } from './context.ts';
 import { describe, wasPaid } from './facts.ts';
 import { statusOf } from './service.ts';

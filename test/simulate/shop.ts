@@ -2,8 +2,8 @@
 
 import { createFollowUps } from '../../src/follow-ups/index.ts';
 import { PaymentsClient } from '../../src/index.ts';
-import { createJournal } from '../../src/journal/index.ts';
 import { createOrderPayments } from '../../src/orders/index.ts';
+import { createJournal } from '../../src/stores/index.ts';
 import { createHost, hosts } from './clock.ts';
 import type { Context, Process } from './context.ts';
 import { MINUTE, REQUEST_TIMEOUT } from './facts.ts';

@@ -6,9 +6,9 @@
 import { traceCall } from './trace.ts';
 
 const { PaymentsClient } = await import('../../src/index.ts');
-const { memoryJournal } = await import('../../src/journal/index.ts');
+const { memoryJournal } = await import('../../src/stores/index.ts');
 const { createOrderPayments } = await import('../../src/orders/index.ts');
-const { PaymentService } = await import('../../src/testing/service.ts');
+const { PaymentService } = await import('../../src/developers/service/service.ts');
 
 const HELPERS =
   /^(?:support|testing|developers)\/|^(?:timing|redact|untrusted|decoded-text|digest|sanitize-error|unknown-option|parse-options|max-timeout|version|calls-in-flight)\.ts/;

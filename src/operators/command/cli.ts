@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { format } from 'node:util';
-import { escapeUnprintable } from '../text.ts';
+import { createOutputRedaction } from '../../ui/redact-output.ts';
+import { escapeUnprintable } from '../../ui/text.ts';
 import { describeCommand, describeForeignError } from './errors.ts';
-import { createOutputRedaction } from './redact-output.ts';
 import { runJournalCommand } from './run.ts';
 
 const { stdin, stdout, stderr, env, argv } = process;

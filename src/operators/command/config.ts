@@ -6,10 +6,10 @@ import { CLIENT_ACCESS } from '../../client-access.ts';
 import { getRecords } from '../../journal/core.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { OrderPayments } from '../../orders/index.ts';
-import { isObject, orUndefined } from '../../untrusted.ts';
+import { isObject, orUndefined } from '../../support/untrusted.ts';
+import type { OutputRedaction } from '../../ui/redact-output.ts';
+import type { Screen } from '../../ui/screen.ts';
 import { CommandError, describeForeignError, limitTime } from './errors.ts';
-import type { OutputRedaction } from './redact-output.ts';
-import type { Screen } from './screen.ts';
 
 /** What the module of a merchant exports. */
 export interface Config {

@@ -1,4 +1,4 @@
-import { toJsonLine } from '../text.ts';
+import { toJsonLine } from '../../ui/text.ts';
 import { type Arguments, refuseKeys } from './arguments.ts';
 import type { Run } from './config.ts';
 import { describeCommand, limitJournal } from './errors.ts';

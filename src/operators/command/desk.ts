@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { SandboxError } from '../../sandbox/options.ts';
-import { listen, serve, stop, urlOf } from '../../sandbox/server.ts';
+import { SandboxError } from '../../developers/sandbox/options.ts';
+import { listen, serve, stop, urlOf } from '../../developers/sandbox/server.ts';
 import { createReviewDesk } from '../desk/index.ts';
 import { type Arguments, refuseKeys, usageError } from './arguments.ts';
 import type { Run } from './config.ts';

@@ -1,8 +1,8 @@
 import { PaymentsError } from '../../errors.ts';
-import { sanitizeError } from '../../sanitize-error.ts';
-import { DeadlineExceeded, withTimeout } from '../../timing.ts';
-import { escapeUnprintable, quoteForShell } from '../text.ts';
-import type { OutputRedaction } from './redact-output.ts';
+import { sanitizeError } from '../../support/sanitize-error.ts';
+import { DeadlineExceeded, withTimeout } from '../../support/timing.ts';
+import type { OutputRedaction } from '../../ui/redact-output.ts';
+import { escapeUnprintable, quoteForShell } from '../../ui/text.ts';
 
 /** The command cannot go on. The message tells what happened, and the advice what to do. */
 export class CommandError extends Error {

@@ -1,12 +1,12 @@
 import { JournalError } from '../../errors.ts';
 import type { AttentionItem, Journal, JournalEntry, JournalState } from '../../journal/journal.ts';
-import { formatAge, toJsonLine } from '../text.ts';
+import type { Screen } from '../../ui/screen.ts';
+import { formatAge, toJsonLine } from '../../ui/text.ts';
 import { STATES } from '../words.ts';
 import { type Arguments, refuseKeys, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
 import { COUNT_TIMEOUT, IS_EMPTY, NOTHING_NEEDED } from './count.ts';
 import { describeCommand, describeError, limitJournal } from './errors.ts';
-import type { Screen } from './screen.ts';
 
 /** What needs a person, or a payment in the state that was asked for. */
 type Listed = AttentionItem | JournalEntry;

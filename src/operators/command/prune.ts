@@ -1,4 +1,4 @@
-import { formatTime, toJsonLine } from '../text.ts';
+import { formatTime, toJsonLine } from '../../ui/text.ts';
 import { type Arguments, refuseKeys, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, limitTime } from './errors.ts';

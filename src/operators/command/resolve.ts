@@ -1,12 +1,12 @@
 import { isSameAmount } from '../../api/money.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import type { Resolution } from '../../journal/resolution.ts';
-import { quoteForShell, toJsonLine } from '../text.ts';
+import type { Screen } from '../../ui/screen.ts';
+import { quoteForShell, toJsonLine } from '../../ui/text.ts';
 import { explainAttention } from '../words.ts';
 import { type Arguments, takeKey, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, describeCommand, limitTime } from './errors.ts';
-import type { Screen } from './screen.ts';
 import { describeNotCharged, formatFacts, type NamedEntries, readEntries } from './show.ts';
 
 /** How long a resolution can take, in milliseconds: it reads and writes the journal, and asks the service with retries. */

@@ -1,5 +1,6 @@
-import { findNearestName } from '../../unknown-option.ts';
-import { version } from '../../version.ts';
+import { findNearestName } from '../../support/unknown-option.ts';
+import { version } from '../../support/version.ts';
+import { createScreen, type Screen, type Terminal } from '../../ui/screen.ts';
 import { type Arguments, HELP, parseArguments, usageError } from './arguments.ts';
 import { type Config, loadConfig, type Run } from './config.ts';
 import { prepareCount } from './count.ts';
@@ -8,7 +9,6 @@ import { describeError, limitTime } from './errors.ts';
 import { prepareList } from './list.ts';
 import { preparePrune } from './prune.ts';
 import { prepareResolve } from './resolve.ts';
-import { createScreen, type Screen, type Terminal } from './screen.ts';
 import { prepareShow } from './show.ts';
 
 const COMMANDS: Readonly<Record<string, (args: Arguments) => Run>> = {

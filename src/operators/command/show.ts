@@ -1,12 +1,12 @@
 import wrapAnsi from 'wrap-ansi';
 import type { AttentionItem, Journal, JournalEntry } from '../../journal/journal.ts';
+import type { Output, Screen } from '../../ui/screen.ts';
+import { formatAge, formatTime, quoteForShell, toJsonLine } from '../../ui/text.ts';
 import { readPayments } from '../read-payments.ts';
-import { formatAge, formatTime, quoteForShell, toJsonLine } from '../text.ts';
 import { ADVICE, explainAttention, OFFERS, STATES } from '../words.ts';
 import { type Arguments, takeKey } from './arguments.ts';
 import type { Run } from './config.ts';
 import { CommandError, describeCommand, limitJournal } from './errors.ts';
-import type { Output, Screen } from './screen.ts';
 
 /** Prose is as wide as this, also in a wider terminal. */
 const WIDTH = 80;

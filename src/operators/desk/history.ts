@@ -2,8 +2,8 @@
 
 import { html } from 'hono/html';
 import type { JournalEntry } from '../../journal/journal.ts';
-import type { Html } from '../../pages/markup.ts';
-import { escapeUnprintable } from '../text.ts';
+import type { Html } from '../../ui/markup.ts';
+import { escapeUnprintable } from '../../ui/text.ts';
 import { renderMoment } from './payment.ts';
 import type { ShownPayment } from './read.ts';
 

@@ -1,6 +1,6 @@
 /** What the desk lets in, and how it responds. */
 
-import { isObject } from '../../untrusted.ts';
+import { isObject } from '../../support/untrusted.ts';
 import type { Authorization, ReviewDeskOptions } from './options.ts';
 
 const POLICY = [

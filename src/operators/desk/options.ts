@@ -5,7 +5,7 @@ import { readAccess } from '../../follow-ups/sweeper.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { OrderPayments } from '../../orders/index.ts';
 import { type OptionsShape, optionalFunction, optionalValue, parseOptions } from '../../parse-options.ts';
-import { isObject } from '../../untrusted.ts';
+import { isObject } from '../../support/untrusted.ts';
 
 /** What {@link createReviewDesk} takes. */
 export interface ReviewDeskOptions {

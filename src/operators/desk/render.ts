@@ -2,8 +2,8 @@
 
 import { html } from 'hono/html';
 import type { RecordName } from '../../journal/names.ts';
-import { type Html, renderDocument } from '../../pages/markup.ts';
-import { escapeUnprintable, formatAge, formatTime } from '../text.ts';
+import { type Html, renderDocument } from '../../ui/markup.ts';
+import { escapeUnprintable, formatAge, formatTime } from '../../ui/text.ts';
 import { REASONS } from '../words.ts';
 import type { Refused } from './decide.ts';
 import { renderHistory } from './history.ts';

@@ -1,4 +1,4 @@
-import { texts as shared } from '../../pages/texts.ts';
+import { texts as shared } from '../../ui/texts.ts';
 import { texts } from './texts.ts';
 
 /** Everything that the pages load. They load nothing from another origin. */

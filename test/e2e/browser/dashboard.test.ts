@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { charge, payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
-import { startShop } from '../../unit/sandbox/start-shop.ts';
+import { charge, payment, startTestSandbox } from '../../unit/developers/sandbox/start-sandbox.ts';
+import { startShop } from '../../unit/developers/sandbox/start-shop.ts';
 import { checkView } from './check-view.ts';
 import { isChromiumMissing } from './chromium.ts';
 import { useBrowser } from './use-browser.ts';

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { findFreePort } from '../../helpers/free-port.ts';
 import { listenForTest } from '../../helpers/listen.ts';
-import { charge, hostile, payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
+import { charge, hostile, payment, startTestSandbox } from '../../unit/developers/sandbox/start-sandbox.ts';
 import { checkView } from './check-view.ts';
 import { isChromiumMissing } from './chromium.ts';
 import { useBrowser } from './use-browser.ts';

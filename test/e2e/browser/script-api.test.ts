@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { listenForTest } from '../../helpers/listen.ts';
-import { startTestApi } from '../../unit/sandbox/script-api-client.ts';
-import { payment } from '../../unit/sandbox/start-sandbox.ts';
+import { startTestApi } from '../../unit/developers/sandbox/script-api-client.ts';
+import { payment } from '../../unit/developers/sandbox/start-sandbox.ts';
 import { isChromiumMissing } from './chromium.ts';
 import { useBrowser } from './use-browser.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRecords } from '../../../src/journal/core.ts';
-import type { Journal, JournalEntry } from '../../../src/journal/index.ts';
+import type { Journal, JournalEntry } from '../../../src/stores/index.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import { loadDatabase } from '../databases/load-database.ts';
 import { openJournal } from './journal.ts';

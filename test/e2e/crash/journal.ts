@@ -1,10 +1,10 @@
 /** The journal of a process, with the points at which the process can be killed. */
 
 import { getRecords } from '../../../src/journal/core.ts';
-import { createJournal, type JournalStore, memoryJournal } from '../../../src/journal/index.ts';
 import { parseStoreKey } from '../../../src/journal/names.ts';
 import { isUnresolved, referenceOf } from '../../../src/ledger/payment.ts';
 import { type LedgerRecord, parseLedgerRecord } from '../../../src/ledger/record.ts';
+import { createJournal, type JournalStore, memoryJournal } from '../../../src/stores/index.ts';
 import type { OpenJournal } from '../databases/database.ts';
 import { loadDatabase } from '../databases/load-database.ts';
 import { listFacts, type ShopEvent } from './log.ts';

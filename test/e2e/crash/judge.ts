@@ -1,6 +1,6 @@
 /** Compares what the processes of a run logged, and the journal, with the ledger of the service. */
 
-import type { JournalEntry } from '../../../src/journal/index.ts';
+import type { JournalEntry } from '../../../src/stores/index.ts';
 import type { LoggedEvent } from './log.ts';
 import { API_KEY, DEADLINE, EMAIL, PHONE, type Settings } from './plan.ts';
 import { type Charge, readStatus } from './service.ts';

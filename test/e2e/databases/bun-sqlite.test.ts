@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { journalConformance } from '../../../src/testing/index.ts';
+import { journalConformance } from '../../../src/developers/mock/index.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 

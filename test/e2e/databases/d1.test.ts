@@ -1,6 +1,6 @@
 import { Miniflare } from 'miniflare';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { fromD1, sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { fromD1, sqliteJournal } from '../../../src/stores/sqlite/index.ts';
 import { startCountingService } from './counting-service.ts';
 import { postOrder, startDocumentedWorker } from './documented-worker.ts';
 import { describeInsideWorkerd } from './inside-workerd.ts';

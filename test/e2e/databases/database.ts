@@ -1,6 +1,6 @@
 /** What a journal is tried on: one database, through one of the handles that people have on it. */
 
-import type { Journal, JournalOptions } from '../../../src/journal/index.ts';
+import type { Journal, JournalOptions } from '../../../src/stores/index.ts';
 
 /** Each file of `kinds/` exports one as `database`. Its name is that of the file. */
 export interface TestDatabase {

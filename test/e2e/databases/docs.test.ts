@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { HttpResponse, http, passthrough } from 'msw';
 import { setupServer } from 'msw/node';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createMockPayments } from '../../../src/testing/index.ts';
+import { createMockPayments } from '../../../src/developers/mock/index.ts';
 import { type Block, blocksOf } from '../docs/blocks.ts';
 import { faultsOf, isOtherPackage, resolveExample } from '../docs/compile.ts';
 import { databasePages, pages } from '../docs/pages.ts';

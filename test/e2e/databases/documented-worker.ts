@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
+import { type Sandbox, startSandbox } from '../../../src/developers/sandbox/index.ts';
 import { blocksOf } from '../docs/blocks.ts';
 import { databasePages, pages } from '../docs/pages.ts';
 import { type MiniflareSettings, type RunningWorker, startWorker } from './miniflare.ts';

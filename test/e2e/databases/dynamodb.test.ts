@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { dynamodbStore } from '../../../examples/journals/dynamodb.ts';
 import { journalTable } from '../../../examples/journals/dynamodb-table.ts';
 import { OutcomeUnknownError } from '../../../src/index.ts';
-import { createJournal, type ListedRecord, type RecordChange } from '../../../src/journal/index.ts';
+import { createJournal, type ListedRecord, type RecordChange } from '../../../src/stores/index.ts';
 import { catchError } from '../../helpers/service.ts';
 import { change, changeWith, claimKeys, listAttention } from '../../helpers/store-writes.ts';
 import { startCuttingProxy } from '../../helpers/tcp-proxy.ts';

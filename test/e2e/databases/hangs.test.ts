@@ -1,10 +1,10 @@
 import { Client, Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { JournalError } from '../../../src/index.ts';
-import type { Journal } from '../../../src/journal/index.ts';
-import { mysqlJournal } from '../../../src/journal/mysql.ts';
-import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
+import type { Journal } from '../../../src/stores/index.ts';
+import { mysqlJournal } from '../../../src/stores/mysql/index.ts';
+import { postgresJournal } from '../../../src/stores/postgres/index.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { startSilentProxy } from '../../helpers/tcp-proxy.ts';
 import { useDatabase } from '../../helpers/use-database.ts';

@@ -1,8 +1,8 @@
 /** What must hold when the client and its journal run inside workerd. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
+import { journalConformance } from '../../../src/developers/mock/index.ts';
+import { type Sandbox, startSandbox } from '../../../src/developers/sandbox/index.ts';
 import { type RunningShop, startWorkerShop } from './worker-shop.ts';
 
 /** Starts a service and the shop in workerd before the tests of a group, and stops them after it. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type Client, type Config, createClient } from '@libsql/client';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { fromLibsql } from '../../../src/journal/sqlite.ts';
-import { journalConformance } from '../../../src/testing/index.ts';
+import { journalConformance } from '../../../src/developers/mock/index.ts';
+import { fromLibsql } from '../../../src/stores/sqlite/index.ts';
 import { catchError } from '../../helpers/service.ts';
 import { openHandleStore } from '../../helpers/sqlite-stores.ts';
 import { firstWrite } from '../../helpers/store-writes.ts';

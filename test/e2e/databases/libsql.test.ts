@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Client, type Config, createClient } from '@libsql/client';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { fromLibsql, sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { fromLibsql, sqliteJournal } from '../../../src/stores/sqlite/index.ts';
 import { catchError } from '../../helpers/service.ts';
 import { expectNumbers } from '../../helpers/sqlite-drivers.ts';
 import { openHandleStore } from '../../helpers/sqlite-stores.ts';

@@ -81,7 +81,7 @@ async function bundle(file: string, outfile: string): Promise<void> {
       'payment-collection-client': source('index.ts'),
       'payment-collection-client/follow-ups': source('follow-ups/index.ts'),
       'payment-collection-client/orders': source('orders/index.ts'),
-      'payment-collection-client/journal/sqlite': source('journal/sqlite.ts'),
+      'payment-collection-client/journal/sqlite': source('stores/sqlite/index.ts'),
     },
   });
 }

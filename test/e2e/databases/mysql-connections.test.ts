@@ -6,8 +6,8 @@ import {
 } from 'mysql2';
 import { createPoolCluster as createPromisedPoolCluster, type PoolOptions } from 'mysql2/promise';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { MysqlClient } from '../../../src/journal/mysql-connection.ts';
-import { openMysqlStore } from '../../../src/journal/mysql-store.ts';
+import type { MysqlClient } from '../../../src/stores/mysql/connection.ts';
+import { openMysqlStore } from '../../../src/stores/mysql/store.ts';
 import { catchError } from '../../helpers/service.ts';
 import { testConformance } from '../../helpers/store-suite.ts';
 import {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { openMysqlStore } from '../../../src/journal/mysql-store.ts';
-import { mysqlSchema } from '../../../src/journal/mysql-table.ts';
+import { openMysqlStore } from '../../../src/stores/mysql/store.ts';
+import { mysqlSchema } from '../../../src/stores/mysql/table.ts';
 import { catchError } from '../../helpers/service.ts';
 import { listRows, questions } from '../../helpers/store-plans.ts';
 import { asWhole, describeTimes, testMissing } from '../../helpers/store-suite.ts';

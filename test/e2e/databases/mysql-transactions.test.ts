@@ -1,6 +1,6 @@
 import { createPool as createCallbackPool } from 'mysql2';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openMysqlStore } from '../../../src/journal/mysql-store.ts';
+import { openMysqlStore } from '../../../src/stores/mysql/store.ts';
 import { catchError } from '../../helpers/service.ts';
 import { describeTransactions } from '../../helpers/store-suite.ts';
 import { claimKeys, createChange, listAll, readVersion, writeNew } from '../../helpers/store-writes.ts';

@@ -5,8 +5,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import type { JournalEntry } from '../../../src/journal/index.ts';
-import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import type { JournalEntry } from '../../../src/stores/index.ts';
+import { sqliteJournal } from '../../../src/stores/sqlite/index.ts';
 import { judgeCalls, judgeEntries, judgeKeys } from '../crash/judge.ts';
 import type { LoggedEvent } from '../crash/log.ts';
 import { API_KEY, EMAIL, seededRandom } from '../crash/plan.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
-import type { JournalOptions } from '../../../src/journal/index.ts';
+import type { JournalOptions } from '../../../src/stores/index.ts';
 import {
   type PostgresHandle,
   type PostgresJournal,
   type PostgresPool,
   postgresJournal,
-} from '../../../src/journal/postgres.ts';
+} from '../../../src/stores/postgres/index.ts';
 import { startPostgres } from '../../helpers/databases.ts';
 import type { RunningDatabase, TestDatabase } from './database.ts';
 

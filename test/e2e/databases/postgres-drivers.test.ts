@@ -5,7 +5,12 @@ import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js';
 import { CamelCasePlugin, CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import postgres from 'postgres';
 import { expect, test } from 'vitest';
-import { fromPostgresJs, fromPrisma, fromQuery, postgresJournal } from '../../../src/journal/postgres.ts';
+import {
+  fromPostgresJs,
+  fromPrisma,
+  fromQuery,
+  postgresJournal,
+} from '../../../src/stores/postgres/index.ts';
 import { openNeonHttp, openNeonPool, startNeon } from './neon-proxy.ts';
 import {
   connectPrisma,

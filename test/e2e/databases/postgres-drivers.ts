@@ -12,8 +12,8 @@ import {
   type PostgresHandle,
   type PostgresPool,
   postgresJournal,
-} from '../../../src/journal/postgres.ts';
-import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
+} from '../../../src/stores/postgres/index.ts';
+import { createPostgresStore } from '../../../src/stores/postgres/store.ts';
 import { openClient, openPool as openOtherPool, waitForLock } from '../../helpers/postgres-tables.ts';
 import {
   asWhole,

@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { postgresJournal } from '../../../src/stores/postgres/index.ts';
 import { hasPgBouncer, startPgBouncer } from '../../helpers/pgbouncer.ts';
 import { createDatabase } from '../../helpers/use-database.ts';
 import { chargeAtOnce } from './charge-at-once.ts';

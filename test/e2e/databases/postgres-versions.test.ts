@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { postgresSchema } from '../../../src/journal/postgres.ts';
-import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
+import { postgresSchema } from '../../../src/stores/postgres/index.ts';
+import { createPostgresStore } from '../../../src/stores/postgres/store.ts';
 import { testConformance } from '../../helpers/store-suite.ts';
 import type { RunningDatabase } from './database.ts';
 import { startServer } from './postgres-database.ts';

@@ -1,7 +1,7 @@
 /** Sends statements from this process to the Worker `workers/handles.ts`, which runs them in workerd. */
 
 import * as z from 'zod';
-import type { D1Binding, D1Statement, SqliteHandle } from '../../../src/journal/sqlite.ts';
+import type { D1Binding, D1Statement, SqliteHandle } from '../../../src/stores/sqlite/index.ts';
 
 const row = z.record(z.string(), z.unknown());
 const rows = z.array(z.array(row));

@@ -1,6 +1,6 @@
 import { type Connection, createConnection, createPool, type Pool, type PoolOptions } from 'mysql2/promise';
 import { afterAll, beforeAll, onTestFinished, vi } from 'vitest';
-import { openMysqlStore } from '../../../src/journal/mysql-store.ts';
+import { openMysqlStore } from '../../../src/stores/mysql/store.ts';
 import type { RunningDatabase } from './database.ts';
 import { database } from './kinds/mysql.ts';
 

@@ -2,7 +2,7 @@ import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { createReporters, type Logger, type PaymentsEvent } from '../../../src/events.ts';
 import { PaymentsClient } from '../../../src/index.ts';
-import { readRedisWarnings } from '../../../src/journal/redis-durability.ts';
+import { readRedisWarnings } from '../../../src/stores/redis/durability.ts';
 import { entryPoints, listExports, publicTypes } from './public-types.ts';
 import { codeIn, readPage, rowsOf, sectionOf } from './tables.ts';
 

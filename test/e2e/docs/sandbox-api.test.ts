@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { faultSchema, listKinds } from '../../../src/testing/faults.ts';
+import { faultSchema, listKinds } from '../../../src/developers/service/faults.ts';
 import { listenForTest } from '../../helpers/listen.ts';
+import { startTestApi } from '../../unit/developers/sandbox/script-api-client.ts';
+import { charge } from '../../unit/developers/sandbox/start-sandbox.ts';
 import { startProcess } from '../../unit/operators/command/merchant-project.ts';
-import { startTestApi } from '../../unit/sandbox/script-api-client.ts';
-import { charge } from '../../unit/sandbox/start-sandbox.ts';
 import { pages, root } from './pages.ts';
 
 const PAGE = pages.find(({ path }) => path === 'docs/reference/sandbox-api.md')?.text ?? '';

@@ -63,7 +63,7 @@ async function visit(bundle: string, folder: string): Promise<Visit> {
 async function visitSource(): Promise<Visit> {
   const folder = await project({ 'program.mjs': await bundledProgram('module') }, 'bare');
   const bundle = join(folder, 'bundle.mjs');
-  const files = { '': 'index.ts', '/journal': 'journal/index.ts', '/orders': 'orders/index.ts' };
+  const files = { '': 'index.ts', '/journal': 'stores/index.ts', '/orders': 'orders/index.ts' };
   const aliases = Object.entries(files).map(([entry, file]) => [
     `payment-collection-client${entry}`,
     here(`../../../src/${file}`),

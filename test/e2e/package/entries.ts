@@ -1,18 +1,18 @@
 import { expect } from 'vitest';
+import * as testing from '../../../src/developers/mock/index.ts';
+import * as sandbox from '../../../src/developers/sandbox/index.ts';
 import * as followUps from '../../../src/follow-ups/index.ts';
 import * as main from '../../../src/index.ts';
-import * as journal from '../../../src/journal/index.ts';
-import * as journalMysql from '../../../src/journal/mysql.ts';
-import * as journalPostgres from '../../../src/journal/postgres.ts';
-import * as journalRedis from '../../../src/journal/redis.ts';
-import * as journalSqlite from '../../../src/journal/sqlite.ts';
 import * as node from '../../../src/node/index.ts';
 import * as review from '../../../src/operators/desk/index.ts';
 import * as orders from '../../../src/orders/index.ts';
 import * as phone from '../../../src/phone.ts';
-import * as sandbox from '../../../src/sandbox/index.ts';
 import * as schedule from '../../../src/schedule.ts';
-import * as testing from '../../../src/testing/index.ts';
+import * as journal from '../../../src/stores/index.ts';
+import * as journalMysql from '../../../src/stores/mysql/index.ts';
+import * as journalPostgres from '../../../src/stores/postgres/index.ts';
+import * as journalRedis from '../../../src/stores/redis/index.ts';
+import * as journalSqlite from '../../../src/stores/sqlite/index.ts';
 import type { ModuleSystem } from './runtimes.ts';
 
 /** Every entry point of the package, with its source module. */

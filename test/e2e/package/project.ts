@@ -29,7 +29,7 @@ export async function project(
 /** Starts a sandbox of the installed package. Its next two payments are pending once and then paid. */
 export async function payingSandbox() {
   const path = join(inject('bare'), 'node_modules/payment-collection-client/dist/sandbox.js');
-  const { startSandbox }: typeof import('../../../src/sandbox/index.ts') = await import(
+  const { startSandbox }: typeof import('../../../src/developers/sandbox/index.ts') = await import(
     pathToFileURL(path).href
   );
   const sandbox = await startSandbox();

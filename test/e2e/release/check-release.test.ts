@@ -9,7 +9,7 @@ const READY = {
     version: '1.2.3',
     repository: { type: 'git', url: 'git+https://github.com/payments/client.git' },
   }),
-  'src/version.ts': "export const version = '1.2.3';\n",
+  'src/support/version.ts': "export const version = '1.2.3';\n",
   'CHANGELOG.md': '# Changelog\n\n## [1.2.3] - 2026-11-21\n',
 };
 
@@ -37,9 +37,9 @@ test.each([
   ['another tag', {}, 'v1.2.4', 'The tag is v1.2.4, package.json says 1.2.3.'],
   [
     'another version in the source',
-    { 'src/version.ts': "export const version = '1.2.2';\n" },
+    { 'src/support/version.ts': "export const version = '1.2.2';\n" },
     'v1.2.3',
-    'src/version.ts says 1.2.2',
+    'src/support/version.ts says 1.2.2',
   ],
   [
     'an unreleased changelog',

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
-import { redisJournal } from '../../../src/journal/redis.ts';
+import { redisJournal } from '../../../src/stores/redis/index.ts';
 import { hasRedis, startRedis } from '../../helpers/databases.ts';
 import { describeQueue } from './scenarios.ts';
 

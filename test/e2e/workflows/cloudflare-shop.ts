@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { z } from 'zod';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
+import { type Sandbox, startSandbox } from '../../../src/developers/sandbox/index.ts';
 import { CloudflareHost } from './cloudflare-host.ts';
 import { newOrder, until } from './shop.ts';
 

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/developers/sandbox/index.ts';
 import { PaymentsClient } from '../../../src/index.ts';
-import { type PostgresJournal, postgresJournal } from '../../../src/journal/postgres.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
+import { type PostgresJournal, postgresJournal } from '../../../src/stores/postgres/index.ts';
 import { closePool } from '../../helpers/close-pool.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { findFreePort } from '../../helpers/free-port.ts';

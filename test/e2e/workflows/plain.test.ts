@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { sqliteJournal } from '../../../src/stores/sqlite/index.ts';
 import { describeWorkflow } from './scenarios.ts';
 
 describeWorkflow({

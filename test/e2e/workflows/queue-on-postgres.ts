@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll } from 'vitest';
-import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { postgresJournal } from '../../../src/stores/postgres/index.ts';
 import { closePool } from '../../helpers/close-pool.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { describeQueue } from './scenarios.ts';

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, onTestFinished, vi } from 'vitest';
-import { FaultQueue } from '../../../src/testing/fault-queue.ts';
-import type { Fault } from '../../../src/testing/faults.ts';
-import { PaymentService } from '../../../src/testing/service.ts';
+import { FaultQueue } from '../../../src/developers/service/fault-queue.ts';
+import type { Fault } from '../../../src/developers/service/faults.ts';
+import { PaymentService } from '../../../src/developers/service/service.ts';
 import { findMockResponseIssues } from './mock-responses.ts';
 
 /** These break the shape of a response on purpose, or send none. A slow body is not read, so that it stays slow. */

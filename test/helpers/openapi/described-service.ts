@@ -1,4 +1,4 @@
-import { parseJson } from '../../../src/untrusted.ts';
+import { parseJson } from '../../../src/support/untrusted.ts';
 import type { DescribedRequest } from './description.ts';
 
 /** How a request fails: with a status after which it can be sent again, or with an error of the connection. */

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { isRecord, orUndefined, parseJson } from '../../../src/untrusted.ts';
+import { isRecord, orUndefined, parseJson } from '../../../src/support/untrusted.ts';
 import { applyMergePatch } from './merge-patch.ts';
 
 /** A request as it is on the wire. */

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../src/untrusted.ts';
+import { isRecord } from '../../../src/support/untrusted.ts';
 
 /** Applies a JSON merge patch (RFC 7396): a field replaces, `null` removes, an array is replaced as a whole. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {

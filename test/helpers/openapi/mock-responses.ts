@@ -1,4 +1,4 @@
-import { isObject, parseJson, stringField } from '../../../src/untrusted.ts';
+import { isObject, parseJson, stringField } from '../../../src/support/untrusted.ts';
 import { assumed, type DescribedRequest, type DescribedResponse, documented } from './description.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { chargeMobileMoney, initialize, type OperationName, verify } from '../../../src/api/operations.ts';
-import { isRecord } from '../../../src/untrusted.ts';
+import { isRecord } from '../../../src/support/untrusted.ts';
 import { assumed, documented, marked, type ServiceDescription } from '../../helpers/openapi/description.ts';
 import {
   type Change,

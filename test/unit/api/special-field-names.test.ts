@@ -6,13 +6,13 @@ import {
   TransactionMismatchError,
   transactionSchema,
 } from '../../../src/index.ts';
-import { createJournal } from '../../../src/journal/index.ts';
-import { memoryStore } from '../../../src/journal/memory.ts';
 import { parseLedgerRecord } from '../../../src/ledger/record.ts';
+import { createJournal } from '../../../src/stores/index.ts';
+import { memoryStore } from '../../../src/stores/memory.ts';
 import { calls, operationNames, posts, REFERENCE } from '../../helpers/calls.ts';
 import { expectFields, readOwnField } from '../../helpers/fields.ts';
 import { catchError, charge, payment, startService, successBodies } from '../../helpers/service.ts';
-import { startMock } from '../testing/start-mock.ts';
+import { startMock } from '../developers/mock/start-mock.ts';
 
 // test/property/extra-fields.test.ts has any other name.
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { ClosedError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
-import { createJournal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { createJournal, memoryJournal, memoryStore } from '../../../src/stores/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';

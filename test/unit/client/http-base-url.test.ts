@@ -7,8 +7,8 @@ import {
   PaymentsClient,
   type PaymentsClientOptions,
 } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import {
   catchError,
   charge,

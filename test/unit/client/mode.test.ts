@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { ConfigurationError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { catchError, charge, payment, startService } from '../../helpers/service.ts';
 
 const TEST_KEY = 'sk_test_4vK9qLm2Xw7RtZ';

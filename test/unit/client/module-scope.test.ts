@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createFollowUps } from '../../../src/follow-ups/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { openOrderShop } from '../../helpers/order-shop.ts';
 import { catchError, charge, startService, successBodies } from '../../helpers/service.ts';

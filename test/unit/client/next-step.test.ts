@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isPaymentsError, type PaymentsClient } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT } from '../../helpers/raw-service.ts';
 import { catchError, charge, startService } from '../../helpers/service.ts';

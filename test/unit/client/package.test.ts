@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { version } from '../../../src/version.ts';
+import { version } from '../../../src/support/version.ts';
 
 // Made by `npm run build`, which `npm test` runs first.
 const dist = new URL('../../../dist/', import.meta.url);

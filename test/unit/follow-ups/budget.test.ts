@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
-import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
+import { type Journal, memoryJournal } from '../../../src/stores/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';

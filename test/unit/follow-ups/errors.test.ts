@@ -5,7 +5,7 @@ import {
   JournalError,
   PermissionError,
 } from '../../../src/index.ts';
-import { type JournalStore, memoryJournal } from '../../../src/journal/index.ts';
+import { type JournalStore, memoryJournal } from '../../../src/stores/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { PermissionError } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
-import { memoryStore } from '../../../src/journal/index.ts';
+import { memoryStore } from '../../../src/stores/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import {

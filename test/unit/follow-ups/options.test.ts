@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { CLIENT_ACCESS } from '../../../src/client-access.ts';
 import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import { ConfigurationError, PaymentsClient } from '../../../src/index.ts';
-import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
+import { type Journal, memoryJournal } from '../../../src/stores/index.ts';
 import { API_KEY } from '../../helpers/service.ts';
 
 const connect = (journal?: Journal, polling = {}) =>

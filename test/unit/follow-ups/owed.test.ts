@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { nextDelay } from '../../../src/schedule.ts';
+import { memoryJournal, memoryStore } from '../../../src/stores/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish, loseCharge, openShop, sweepFor } from '../../helpers/follow-ups.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { type JournalStore, memoryJournal } from '../../../src/journal/index.ts';
+import { type JournalStore, memoryJournal } from '../../../src/stores/index.ts';
 import { claimKey } from '../../helpers/claims.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';

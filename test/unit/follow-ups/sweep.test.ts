@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { getRecords } from '../../../src/journal/core.ts';
-import { createJournal, memoryStore } from '../../../src/journal/index.ts';
 import { nextDelay } from '../../../src/schedule.ts';
+import { createJournal, memoryStore } from '../../../src/stores/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns } from '../../helpers/fake-timers.ts';
 import { finish, getTimes, loseCharge, openShop, sweepFor } from '../../helpers/follow-ups.ts';

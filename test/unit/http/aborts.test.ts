@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ClosedError, type Fetch, type PaymentsClient, type PaymentsEvent } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { calls, operationNames, REFERENCE } from '../../helpers/calls.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';

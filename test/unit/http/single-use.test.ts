@@ -6,7 +6,7 @@ import {
   PaymentsClient,
   type PaymentsClientOptions,
 } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { API_KEY, catchError, charge, successBodies } from '../../helpers/service.ts';
 

@@ -3,7 +3,7 @@ import diagnostics, { type TracingChannel, type TracingChannelSubscribers } from
 import { inspect } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { OperationName, RequestTrace } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { API_KEY, catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 

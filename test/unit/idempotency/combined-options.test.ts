@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
 import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';

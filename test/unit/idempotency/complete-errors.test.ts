@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
-import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import { createJournal, type JournalStore } from '../../../src/stores/index.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';

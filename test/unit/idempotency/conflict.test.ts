@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChargeMobileMoneyInput, CreateOptions } from '../../../src/index.ts';
 import { IdempotencyConflictError } from '../../../src/index.ts';
-import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
+import { type Journal, memoryJournal } from '../../../src/stores/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { KEY, refusedConnection, replayOf } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import { createJournal, memoryStore, type Resolution } from '../../../src/journal/index.ts';
+import { createJournal, memoryStore, type Resolution } from '../../../src/stores/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { jumpClock } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';

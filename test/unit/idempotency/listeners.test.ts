@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { readAccess } from '../../../src/follow-ups/sweeper.ts';
 import type { PaymentsClientOptions } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { charged } from '../../helpers/keyed-calls.ts';
 import {
   catchError,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JournalEntry } from '../../../src/journal/index.ts';
+import type { JournalEntry } from '../../../src/stores/index.ts';
 import { kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';

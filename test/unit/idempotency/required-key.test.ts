@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, type CreateOptions } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { catchError, charge, payment, startService } from '../../helpers/service.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PaymentsEvent, Resolution } from '../../../src/index.ts';
-import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
+import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/stores/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';

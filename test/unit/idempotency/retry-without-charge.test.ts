@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { CreateOptions, PaymentsClientOptions } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { kinds, sharedStore } from '../../helpers/journals.ts';
 import {
   betweenClaimAndRequest,

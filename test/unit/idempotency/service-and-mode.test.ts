@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, type PaymentsClient } from '../../../src/index.ts';
-import type { Journal } from '../../../src/journal/index.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
+import type { Journal } from '../../../src/stores/index.ts';
 import { kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';

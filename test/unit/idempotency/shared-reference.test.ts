@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
-import { createJournal, memoryStore } from '../../../src/journal/index.ts';
+import { createJournal, memoryStore } from '../../../src/stores/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';

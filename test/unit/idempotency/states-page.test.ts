@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { JournalEvent } from '../../../src/index.ts';
-import type { Journal, JournalState } from '../../../src/journal/index.ts';
 import type * as outcome from '../../../src/ledger/outcome.ts';
 import type { PressDecision } from '../../../src/ledger/press.ts';
+import type { Journal, JournalState } from '../../../src/stores/index.ts';
 
 /** The compiler keeps these lists complete, and their names those of the code. */
 const states: Record<JournalState, true> = {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsClientOptions, PaymentsEvent } from '../../../src/index.ts';
 import { OutcomeUnknownError } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';

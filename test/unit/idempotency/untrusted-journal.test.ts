@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import { createJournal, type JournalStore, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { createJournal, type JournalStore, memoryJournal, memoryStore } from '../../../src/stores/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryJournal } from '../../../src/journal/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { claimKey, completeKey, made } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';

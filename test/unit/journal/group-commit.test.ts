@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { type JournalStore, memoryStore, type RecordWrite } from '../../../src/journal/index.ts';
 import { Records } from '../../../src/journal/records.ts';
-import { nextTurn } from '../../../src/timing.ts';
+import { type JournalStore, memoryStore, type RecordWrite } from '../../../src/stores/index.ts';
+import { nextTurn } from '../../../src/support/timing.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createChange } from '../../helpers/store-writes.ts';
 

@@ -13,7 +13,7 @@ test('journals import no database, nor a type of one', () => {
 });
 
 test('journalConformance imports neither the client nor a test runner', () => {
-  const files = globSync('src/testing/journal-conformance/*.ts');
+  const files = globSync('src/developers/conformance/*.ts');
   const texts = files.map((file) => readFileSync(file, 'utf8'));
   const imported = texts.flatMap((text) =>
     [...text.matchAll(/from '([^']+)'/g)].map(([, path = '']) => path),

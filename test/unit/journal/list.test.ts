@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
-import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import type { RecordName } from '../../../src/journal/names.ts';
 import { check } from '../../../src/ledger/check.ts';
+import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/stores/index.ts';
 import { claimKey, completeKey, made } from '../../helpers/claims.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';

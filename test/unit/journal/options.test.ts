@@ -2,18 +2,18 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
-import { createJournal, memoryJournal } from '../../../src/journal/index.ts';
-import { memoryStore } from '../../../src/journal/memory.ts';
-import { mysqlJournal } from '../../../src/journal/mysql.ts';
+import { createJournal, memoryJournal } from '../../../src/stores/index.ts';
+import { memoryStore } from '../../../src/stores/memory.ts';
+import { mysqlJournal } from '../../../src/stores/mysql/index.ts';
 import {
   fromPostgresJs,
   fromPrisma,
   fromQuery,
   postgresJournal,
   postgresSchema,
-} from '../../../src/journal/postgres.ts';
-import { redisJournal } from '../../../src/journal/redis.ts';
-import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+} from '../../../src/stores/postgres/index.ts';
+import { redisJournal } from '../../../src/stores/redis/index.ts';
+import { sqliteJournal } from '../../../src/stores/sqlite/index.ts';
 import { claimKey } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';

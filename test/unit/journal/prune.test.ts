@@ -1,12 +1,12 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
-import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import type { RecordName } from '../../../src/journal/names.ts';
 import { findOwner } from '../../../src/journal/references.ts';
 import { check } from '../../../src/ledger/check.ts';
 import { listOwed } from '../../../src/ledger/order.ts';
 import { tell } from '../../../src/ledger/tell.ts';
+import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/stores/index.ts';
 import { claimKey, completeKey, made } from '../../helpers/claims.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { JournalError } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
-import { createJournal, type JournalStore, memoryStore } from '../../../src/journal/index.ts';
 import { Records } from '../../../src/journal/records.ts';
 import { MAX_DUE_IN } from '../../../src/journal/store.ts';
 import { createRecord } from '../../../src/ledger/press.ts';
 import type { LedgerRecord } from '../../../src/ledger/record.ts';
+import { createJournal, type JournalStore, memoryStore } from '../../../src/stores/index.ts';
 import { claimKey, completeKey, made } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';

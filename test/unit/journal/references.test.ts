@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { getRecords } from '../../../src/journal/core.ts';
-import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import type { RecordName } from '../../../src/journal/names.ts';
 import { claimReference, findOwner, releaseReferences } from '../../../src/journal/references.ts';
 import { type AskedService, resolveKey } from '../../../src/journal/resolve.ts';
+import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/stores/index.ts';
 import { claimKey, completeClaim, completeKey, made } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';

@@ -7,8 +7,8 @@ import {
   JournalError,
   type PaymentsClientOptions,
 } from '../../../src/index.ts';
-import { type JournalStore, memoryStore } from '../../../src/journal/index.ts';
 import type { OrderStatus } from '../../../src/orders/index.ts';
+import { type JournalStore, memoryStore } from '../../../src/stores/index.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';

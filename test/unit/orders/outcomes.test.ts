@@ -1,7 +1,7 @@
 /** How an order learns what became of its payments: by sweeps, waits and webhooks, and what its handlers are told. */
 
 import { describe, expect, test } from 'vitest';
-import { memoryStore } from '../../../src/journal/index.ts';
+import { memoryStore } from '../../../src/stores/index.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, successBodies } from '../../helpers/service.ts';

@@ -12,9 +12,9 @@ import {
   RateLimitError,
   ServerError,
 } from '../../../src/index.ts';
-import { type JournalStore, memoryStore } from '../../../src/journal/index.ts';
 import { NoJournalError } from '../../../src/journal/store.ts';
 import { type LedgerRecord, parseLedgerRecord } from '../../../src/ledger/record.ts';
+import { type JournalStore, memoryStore } from '../../../src/stores/index.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { catchError, EMAIL, successBodies } from '../../helpers/service.ts';
 import {

@@ -4,8 +4,8 @@
  */
 import { execFileSync } from 'node:child_process';
 import type { Page } from 'playwright-core';
+import { startSandbox } from '../../../../src/developers/sandbox/index.ts';
 import { PaymentsClient } from '../../../../src/index.ts';
-import { startSandbox } from '../../../../src/sandbox/index.ts';
 import { launchBrowser } from '../chromium.ts';
 
 /** The width of a phone, so that the words are legible there. They are sharper than needed, and the package stays small. */

@@ -3,8 +3,8 @@ import { subscribe } from 'node:diagnostics_channel';
 import { appendFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient, type Transport } from '../../../../src/index.ts';
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
 import { undiciTransport } from '../../../../src/node/index.ts';
+import { sqliteJournal } from '../../../../src/stores/sqlite/index.ts';
 import { API_KEY } from '../plan.ts';
 import { type Plan, planSchema } from './shop.ts';
 

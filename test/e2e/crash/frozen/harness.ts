@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import { sqliteJournal } from '../../../../src/stores/sqlite/index.ts';
 import { note } from '../../../helpers/resolution-note.ts';
 import { createTempFolder } from '../../../helpers/temp-folder.ts';
 import { seededRandom } from '../plan.ts';

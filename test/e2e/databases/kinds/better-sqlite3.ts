@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
-import type { JournalOptions } from '../../../../src/journal/index.ts';
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import type { JournalOptions } from '../../../../src/stores/index.ts';
+import { sqliteJournal } from '../../../../src/stores/sqlite/index.ts';
 import type { OpenJournal, TestDatabase } from '../database.ts';
 import { createSqliteFile, dumpSqliteFile } from '../sqlite-file.ts';
 

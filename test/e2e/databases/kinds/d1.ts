@@ -1,4 +1,4 @@
-import { fromD1, sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import { fromD1, sqliteJournal } from '../../../../src/stores/sqlite/index.ts';
 import type { TestDatabase } from '../database.ts';
 import { connectD1, dumpTables } from '../remote-statements.ts';
 

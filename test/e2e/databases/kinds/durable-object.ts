@@ -1,4 +1,4 @@
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import { sqliteJournal } from '../../../../src/stores/sqlite/index.ts';
 import type { TestDatabase } from '../database.ts';
 import { connectObject, dumpTables } from '../remote-statements.ts';
 

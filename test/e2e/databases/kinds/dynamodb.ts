@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { dynamodbStore } from '../../../../examples/journals/dynamodb.ts';
 import { journalTable } from '../../../../examples/journals/dynamodb-table.ts';
-import { createJournal } from '../../../../src/journal/index.ts';
+import { createJournal } from '../../../../src/stores/index.ts';
 import { startRestartable } from '../../../helpers/databases.ts';
 import { findFreePort } from '../../../helpers/free-port.ts';
 import { createTempFolder } from '../../../helpers/temp-folder.ts';

@@ -1,6 +1,6 @@
 import { createClient } from '@libsql/client';
-import type { JournalOptions } from '../../../../src/journal/index.ts';
-import { fromLibsql, sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import type { JournalOptions } from '../../../../src/stores/index.ts';
+import { fromLibsql, sqliteJournal } from '../../../../src/stores/sqlite/index.ts';
 import type { OpenJournal, TestDatabase } from '../database.ts';
 import { missingServer, startLibsqlServer } from '../libsql-server.ts';
 

@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb';
 import { journalIndexes, mongodbStore } from '../../../../examples/journals/mongodb.ts';
-import { createJournal } from '../../../../src/journal/index.ts';
+import { createJournal } from '../../../../src/stores/index.ts';
 import type { TestDatabase } from '../database.ts';
 
 const { MONGO_URL } = process.env;

@@ -1,5 +1,5 @@
 import { createConnection, createPool } from 'mysql2/promise';
-import { mysqlJournal } from '../../../../src/journal/mysql.ts';
+import { mysqlJournal } from '../../../../src/stores/mysql/index.ts';
 import type { RunningDatabase, TestDatabase } from '../database.ts';
 import { hasMariaDb, startMariaDb } from '../mariadb.ts';
 

@@ -1,4 +1,4 @@
-import { fromQuery } from '../../../../src/journal/postgres.ts';
+import { fromQuery } from '../../../../src/stores/postgres/index.ts';
 import { openNeonHttp, startNeon } from '../neon-proxy.ts';
 import { createPostgresDatabase } from '../postgres-database.ts';
 

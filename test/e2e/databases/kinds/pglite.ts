@@ -2,7 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
-import { fromQuery, type PostgresJournalOptions, postgresJournal } from '../../../../src/journal/postgres.ts';
+import {
+  fromQuery,
+  type PostgresJournalOptions,
+  postgresJournal,
+} from '../../../../src/stores/postgres/index.ts';
 import type { TestDatabase } from '../database.ts';
 
 /** PGlite: PostgreSQL inside this process, on a folder. All handles of a place share one. */

@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { fromPostgresJs } from '../../../../src/journal/postgres.ts';
+import { fromPostgresJs } from '../../../../src/stores/postgres/index.ts';
 import { createPostgresDatabase } from '../postgres-database.ts';
 
 /** PostgreSQL through postgres.js. */

@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from '@prisma/client';
-import { fromPrisma } from '../../../../src/journal/postgres.ts';
+import { fromPrisma } from '../../../../src/stores/postgres/index.ts';
 import { createPostgresDatabase } from '../postgres-database.ts';
 
 /** PostgreSQL through Prisma 7. */

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { redisJournal } from '../../../../src/journal/redis.ts';
+import { redisJournal } from '../../../../src/stores/redis/index.ts';
 import { hasRedis, startRedis } from '../../../helpers/databases.ts';
 import type { TestDatabase } from '../database.ts';
 

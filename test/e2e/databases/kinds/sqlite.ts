@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import { sqliteJournal } from '../../../../src/stores/sqlite/index.ts';
 import type { TestDatabase } from '../database.ts';
 import { createSqliteFile, dumpSqliteFile } from '../sqlite-file.ts';
 

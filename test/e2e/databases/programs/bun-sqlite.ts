@@ -4,18 +4,18 @@
 import { Database } from 'bun:sqlite';
 import type { PaymentsClient } from '../../../../src/index.ts';
 import { getRecords } from '../../../../src/journal/core.ts';
-import type { Journal } from '../../../../src/journal/index.ts';
-import type { SqliteJournalOptions } from '../../../../src/journal/sqlite.ts';
+import type { Journal } from '../../../../src/stores/index.ts';
+import type { SqliteJournalOptions } from '../../../../src/stores/sqlite/index.ts';
 
 const built = (file: string) => new URL(`../../../../dist/${file}`, import.meta.url).href;
 const main: typeof import('../../../../src/index.ts') = await import(built('index.js'));
 const { createFollowUps }: typeof import('../../../../src/follow-ups/index.ts') = await import(
   built('follow-ups.js')
 );
-const { sqliteJournal }: typeof import('../../../../src/journal/sqlite.ts') = await import(
+const { sqliteJournal }: typeof import('../../../../src/stores/sqlite/index.ts') = await import(
   built('journal-sqlite.js')
 );
-const { journalConformance }: typeof import('../../../../src/testing/index.ts') = await import(
+const { journalConformance }: typeof import('../../../../src/developers/mock/index.ts') = await import(
   built('testing.js')
 );
 

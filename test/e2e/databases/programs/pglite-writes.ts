@@ -1,9 +1,9 @@
 /** Writes one record after the other in PGlite, and prints the key of each once it is written, until it is killed. */
 
 import { PGlite } from '@electric-sql/pglite';
-import { fromQuery } from '../../../../src/journal/postgres-handles.ts';
-import { createPostgresStore } from '../../../../src/journal/postgres-store.ts';
-import { postgresSchema } from '../../../../src/journal/postgres-table.ts';
+import { fromQuery } from '../../../../src/stores/postgres/handles.ts';
+import { createPostgresStore } from '../../../../src/stores/postgres/store.ts';
+import { postgresSchema } from '../../../../src/stores/postgres/table.ts';
 
 const [place = ''] = process.argv.slice(2);
 const db = new PGlite(place);

@@ -8,7 +8,7 @@ import {
   fromDurableObject,
   type SqliteHandle,
   type SqliteStatement,
-} from '../../../../src/journal/sqlite.ts';
+} from '../../../../src/stores/sqlite/index.ts';
 
 interface Env {
   readonly DB: D1Database;

@@ -10,6 +10,7 @@ import type {
   DurableObjectStorage,
 } from '@cloudflare/workers-types';
 import * as z from 'zod';
+import { journalConformance } from '../../../../src/developers/conformance/index.ts';
 import { createFollowUps } from '../../../../src/follow-ups/index.ts';
 import { IdempotencyConflictError, PaymentsClient, PaymentsError } from '../../../../src/index.ts';
 import { getRecords } from '../../../../src/journal/core.ts';
@@ -20,8 +21,7 @@ import {
   type SqliteHandle,
   type SqliteJournalOptions,
   sqliteJournal,
-} from '../../../../src/journal/sqlite.ts';
-import { journalConformance } from '../../../../src/testing/journal-conformance/index.ts';
+} from '../../../../src/stores/sqlite/index.ts';
 
 interface Env {
   readonly DB: D1Database;

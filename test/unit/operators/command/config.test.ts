@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { memoryJournal } from '../../../../src/journal/index.ts';
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import { memoryJournal } from '../../../../src/stores/index.ts';
+import { sqliteJournal } from '../../../../src/stores/sqlite/index.ts';
 import { createProject, type Project, runInOneProcess, sqliteConfig } from './merchant-project.ts';
 import { runCommand, startShop } from './run-command.ts';
 

@@ -6,8 +6,8 @@ import {
   type JournalEntry,
   memoryJournal,
   memoryStore,
-} from '../../../../src/journal/index.ts';
-import { escapeUnprintable } from '../../../../src/operators/text.ts';
+} from '../../../../src/stores/index.ts';
+import { escapeUnprintable } from '../../../../src/ui/text.ts';
 import { change, claimKey, completeKey, made } from '../../../helpers/claims.ts';
 import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import { sqliteJournal } from '../../../../src/stores/sqlite/index.ts';
 import { createProject, type Project, sqliteConfig, startProcess } from './merchant-project.ts';
 import { createConfigFolder, fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../../src/index.ts';
-import type { JournalEntry } from '../../../../src/journal/index.ts';
+import type { JournalEntry } from '../../../../src/stores/index.ts';
 import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 
 /** A key of a form that nobody can recognise, and a password. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Journal, memoryJournal, memoryStore } from '../../../../src/journal/index.ts';
+import { type Journal, memoryJournal, memoryStore } from '../../../../src/stores/index.ts';
 import { claimKey, completeKey, made } from '../../../helpers/claims.ts';
 import { sendJson, startService } from '../../../helpers/service.ts';
 import { runCommand, type Shop, startShop } from './run-command.ts';

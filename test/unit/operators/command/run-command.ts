@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { onTestFinished, vi } from 'vitest';
+import { runJournalCommand } from '../../../../src/operators/command/run.ts';
 import {
   type AttentionItem,
   type AttentionQuery,
@@ -10,8 +11,7 @@ import {
   type JournalEntry,
   type JournalQuery,
   memoryJournal,
-} from '../../../../src/journal/index.ts';
-import { runJournalCommand } from '../../../../src/operators/command/run.ts';
+} from '../../../../src/stores/index.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../../helpers/service.ts';
 import { createTempFolder } from '../../../helpers/temp-folder.ts';
 

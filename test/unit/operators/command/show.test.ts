@@ -3,8 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { getRecords } from '../../../../src/journal/core.ts';
-import type { JournalEntry } from '../../../../src/journal/index.ts';
 import { check } from '../../../../src/ledger/check.ts';
+import type { JournalEntry } from '../../../../src/stores/index.ts';
 import { completeKey, made } from '../../../helpers/claims.ts';
 import { createConfigFolder, fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 

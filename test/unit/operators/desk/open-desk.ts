@@ -1,5 +1,5 @@
-import type { JournalStore } from '../../../../src/journal/index.ts';
 import { createReviewDesk, type ReviewDeskOptions } from '../../../../src/operators/desk/index.ts';
+import type { JournalStore } from '../../../../src/stores/index.ts';
 import { momo, openOrderShop } from '../../../helpers/order-shop.ts';
 
 export const KOFI = 'kofi@shop.example';

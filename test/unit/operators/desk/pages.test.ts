@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { memoryStore } from '../../../../src/journal/index.ts';
+import { memoryStore } from '../../../../src/stores/index.ts';
 import { momo } from '../../../helpers/order-shop.ts';
 import { API_KEY, charge, PHONE } from '../../../helpers/service.ts';
 import { KOFI, openDesk } from './open-desk.ts';

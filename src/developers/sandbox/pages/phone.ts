@@ -1,0 +1,177 @@
+import { html } from 'hono/html';
+import { isFinal } from '../../../schedule.ts';
+import { type Html, networkNames } from '../../../ui/markup.ts';
+import { type ChargeEntry, type Entry, isCharge, type Ledger } from '../../service/ledger.ts';
+import { formatMoney, layout, renderBadge, renderTime } from './layout.ts';
+import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
+
+const MAX_MESSAGES = 5;
+const MAX_PROMPTS = 20;
+const MAX_PHONES = 8;
+/** Only the latest transactions are on a phone. */
+const MAX_TRANSACTIONS = 500;
+
+/** What one page of the phone shows. */
+export interface PhoneFilter {
+  /** The last nine digits of one number, or the whole text if it has fewer. Empty: all phones. */
+  readonly number: string;
+  /** When the page was opened. A prompt that ended since then stays in its place. */
+  readonly since: number;
+}
+
+/** What is wrong with a PIN that was typed. */
+interface PinError {
+  reference: string;
+  message: string;
+}
+
+/** Reads what a page of the phone shows from its address or form. A new page shows open prompts only. */
+export function parsePhoneFilter(
+  fields: Readonly<Record<string, unknown>>,
+  now: number,
+): PhoneFilter & { readonly isNew: boolean } {
+  const { number, since } = fields;
+  const time = typeof since === 'string' && /^\d{1,16}$/.test(since) ? Number(since) : null;
+  return { number: typeof number === 'string' ? number : '', since: time ?? now, isNew: time === null };
+}
+
+/** Returns the address of the phone, which keeps what has ended since a time if it is given. */
+export function formatPhonePath({ number, since }: Partial<PhoneFilter>, path = '/phone'): string {
+  const query = new URLSearchParams({
+    ...(number ? { number } : {}),
+    ...(since === undefined ? {} : { since: String(since) }),
+  });
+  return query.size > 0 ? `${path}?${query}` : path;
+}
+
+/** Renders the customer's phone: open prompts, and messages about the charges that have ended. */
+export function phonePage(ledger: Ledger, filter: PhoneFilter, error?: PinError): Html {
+  const { items, others } = viewPhone(ledger, filter, error);
+  const [phones, messages, count] = others;
+  const body = html`<h1 class="hidden">The customer's phone</h1>
+${phones}
+${count}
+<div class="handset">
+<div class="screen">
+<ol class="prompts" data-live="${MAX_PROMPTS}">${renderItems(items).reverse()}</ol>
+<p class="empty">No open prompt. Charge a Mobile Money number, and its prompt appears here.</p>
+${messages}
+</div>
+</div>
+<p class="note">Any four digits are a valid PIN here. An unanswered prompt expires, and its charge fails.</p>`;
+  return layout({ title: 'Phone', name: 'phone', events: formatPhonePath(filter, '/events/phone'), body });
+}
+
+/** Renders the prompts that changed. One that has ended stays in its place, so that no other one moves. */
+export function livePhone(ledger: Ledger, filter: PhoneFilter): LiveView {
+  return createLiveList(() => viewPhone(ledger, filter));
+}
+
+function viewPhone(
+  ledger: Ledger,
+  filter: PhoneFilter,
+  error?: PinError,
+): ListView & { others: [Html, Html, Html] } {
+  const all = ledger.list().slice(-MAX_TRANSACTIONS).filter(isCharge);
+  const own = filter.number === '' ? all : all.filter((entry) => findNumber(entry) === filter.number);
+  return {
+    items: pickPrompts(own, filter.since).map((entry) => ({
+      id: entry.reference,
+      render: () => (isFinal(entry.status) ? renderEnd(entry, filter) : renderPrompt(entry, filter, error)),
+    })),
+    others: [renderPhones(all, filter.number), renderMessages(own), renderPromptCount(own)],
+  };
+}
+
+/** Returns the open prompts and those that ended since a time, newest first. If they are too many, the oldest ends go first. */
+function pickPrompts(charges: readonly ChargeEntry[], since: number): ChargeEntry[] {
+  const shown = charges.filter(({ status, changedAt }) => !isFinal(status) || changedAt >= since);
+  let surplus = shown.length - MAX_PROMPTS;
+  return shown
+    .filter(({ status }) => !isFinal(status) || surplus-- <= 0)
+    .slice(-MAX_PROMPTS)
+    .reverse();
+}
+
+/** Returns what all spellings of a number share. */
+function findNumber({ mobileMoney: { phone } }: ChargeEntry): string {
+  const digits = phone.replace(/\D/g, '');
+  return digits.length >= 9 ? digits.slice(-9) : phone;
+}
+
+/** Renders the choice of a phone: the latest ones, each with the number of its open prompts. */
+function renderPhones(charges: readonly ChargeEntry[], number: string): Html {
+  const byNumber = Map.groupBy(charges.toReversed(), findNumber);
+  const phones = [...byNumber].slice(0, MAX_PHONES);
+  if (byNumber.size < 2 && number === '') return html`<nav id="phones"></nav>`;
+  const link = (value: string, name: string, own: readonly Entry[]) => {
+    const open = own.filter(({ status }) => !isFinal(status)).length;
+    return html`<a href="${formatPhonePath({ number: value })}"${value === number ? html` aria-current="page"` : ''}>${name}${open > 0 ? html` <b>${open}</b>` : ''}</a>`;
+  };
+  return html`<nav id="phones" aria-label="Phones">
+${link('', 'All phones', charges)}
+${phones.map(([value, own]) => link(value, own[0]?.mobileMoney.phone ?? value, own))}
+</nav>`;
+}
+
+function renderPrompt(entry: ChargeEntry, { number, since }: PhoneFilter, error?: PinError): Html {
+  const { reference, mode, mobileMoney, plan } = entry;
+  const wrong = error?.reference === reference ? error.message : undefined;
+  return html`<li id="${reference}" class="prompt ${mobileMoney.network}" data-next="">
+${renderSender(entry)}
+<p>Do you want to pay <strong class="sum">${formatMoney(entry)}</strong>?</p>
+<form method="post" action="/phone" data-stay>
+<input type="hidden" name="reference" value="${reference}">
+<input type="hidden" name="number" value="${number}">
+<input type="hidden" name="since" value="${since}">
+<label for="pin-${reference}">Enter your PIN</label>
+<input id="pin-${reference}" name="pin" type="password" inputmode="numeric" pattern="[0-9]{4}" maxlength="4"
+ autocomplete="off" required title="Four digits"${wrong ? html` autofocus aria-invalid="true" aria-describedby="wrong-${reference}"` : ''}>
+${wrong ? html`<p class="wrong" id="wrong-${reference}" role="alert">${wrong}</p>` : ''}
+<button class="primary" name="decision" value="approve">Approve</button>
+<button name="decision" value="decline" formnovalidate>Decline</button>
+</form>
+<p class="small"><code>${reference}</code> · ${mode} mode${plan && 'settleAt' in plan ? html` <span class="until">until ${renderTime(plan.settleAt)}</span>` : ''}</p>
+</li>`;
+}
+
+function renderSender({ mobileMoney: { network, phone } }: ChargeEntry): Html {
+  return html`<h2>${networkNames[network]} <span>${phone}</span></h2>`;
+}
+
+/** Renders how a prompt ended, in its place. What can be pressed is not where the buttons of the prompt were. */
+function renderEnd(entry: ChargeEntry, { number }: PhoneFilter): Html {
+  const { reference, mode, mobileMoney } = entry;
+  return html`<li id="${reference}" class="prompt ended ${mobileMoney.network}" data-next="" data-keep>
+${renderSender(entry)}
+<p><strong>${describeEnd(entry)}</strong> <span class="sum">${formatMoney(entry)}</span></p>
+<p><a class="action" href="${formatPhonePath({ number })}">Done</a></p>
+<p class="small"><code>${reference}</code> · ${mode} mode <span class="until">${renderTime(entry.changedAt)}</span></p>
+</li>`;
+}
+
+function describeEnd({ status, failure }: Entry): string {
+  if (status === 'success') return 'Approved';
+  if (status === 'failed') return failure === 'expired' ? 'Expired' : 'Declined';
+  return 'Ended';
+}
+
+function renderMessages(charges: readonly Entry[]): Html {
+  const ended = charges
+    .filter(({ status }) => isFinal(status))
+    .toSorted((a, b) => b.changedAt - a.changedAt)
+    .slice(0, MAX_MESSAGES);
+  return html`<section id="messages">
+${ended.length > 0 ? html`<h2>Earlier</h2>` : ''}
+<ul>${ended.map((entry) => html`<li>${renderBadge(entry)} <b class="sum">${formatMoney(entry)}</b> ${renderTime(entry.changedAt)}</li>`)}</ul>
+</section>`;
+}
+
+/** Renders the count for screen readers, which announce it when it changes. All see it if there are more than are shown. */
+function renderPromptCount(charges: readonly Entry[]): Html {
+  const { length } = charges.filter(({ status }) => !isFinal(status));
+  const count = length === 1 ? '1 open prompt' : `${length} open prompts`;
+  const isCut = length > MAX_PROMPTS;
+  const rest = isCut ? `: the newest ${MAX_PROMPTS} are here. Answer some of them to see the others.` : '';
+  return html`<p id="prompt-count" class="${isCut ? 'note' : 'hidden'}" role="status">${length > 0 ? count + rest : ''}</p>`;
+}

@@ -1,0 +1,83 @@
+import { createRedact } from '../../support/redact.ts';
+import { isRecord, orUndefined } from '../../support/untrusted.ts';
+import type { Entry, Ledger } from '../service/ledger.ts';
+import { toTransactionData } from '../service/responses.ts';
+import type { Exchange } from '../service/service.ts';
+import type { WebhookDelivery } from '../service/webhook-delivery.ts';
+import { LIVE_KEY } from './options.ts';
+
+/** What a transaction is shown with. */
+interface Shown {
+  readonly ledger: Ledger;
+  /** The address of the sandbox. */
+  readonly url: string;
+  /** Where the checkout page leads back to if the payment names no address. */
+  readonly returnUrl: string | undefined;
+}
+
+/** Returns a transaction as the API shows it: wire names for the fields of the wire, epoch milliseconds for times. */
+export function viewTransaction(entry: Entry, { ledger, url, returnUrl }: Shown) {
+  const { reference, mode, failure, mobileMoney, createdAt, changedAt, plan } = entry;
+  const { status, amount, currency, customer_email, paid_at } = toTransactionData(entry, entry.status);
+  return {
+    reference,
+    mode,
+    status,
+    /** What a verify reports now. It differs from `status` while a webhook is early. */
+    reportedStatus: ledger.getReportedStatus(entry),
+    failure,
+    amount,
+    currency,
+    customer_email,
+    phone: mobileMoney?.phone ?? null,
+    network: mobileMoney?.network ?? null,
+    paid_at,
+    createdAt,
+    changedAt,
+    checkoutUrl: mobileMoney ? null : `${url}/checkout/${reference}`,
+    returnUrl: mobileMoney ? null : (entry.returnUrl ?? returnUrl ?? null),
+    plan: viewPlan(plan),
+  };
+}
+
+function viewPlan(plan: Entry['plan']) {
+  if (!plan) return null;
+  return 'statuses' in plan ? { script: plan.statuses } : { status: plan.status, settleAt: plan.settleAt };
+}
+
+/** Returns a request with its response, without any API key. */
+export function viewExchange(exchange: Exchange): object {
+  const { request, at, mode, hasKey, reference, found, status, fault, errorBody, duration } = exchange;
+  const { operation, method, path, headers } = request;
+  const requestId = headers['x-request-id'] ?? null;
+  const sent = { at, operation, method, path, hasKey, mode, requestId, headers };
+  const received = { reference, found, status, errorBody, fault, duration };
+  return { ...redactKeys(sent), ...viewBody(request), ...redactKeys(received) };
+}
+
+/** Returns a webhook with its attempts, without any API key that the receiver sent back. */
+export function viewDelivery(delivery: WebhookDelivery): object {
+  return redactKeys(delivery);
+}
+
+/** Returns what is ordered, in JSON: it has no `Infinity`. */
+export function viewFault<Queued extends { readonly remaining: number }>(queued: Queued) {
+  const { remaining } = queued;
+  return { ...queued, remaining: remaining === Number.POSITIVE_INFINITY ? 'always' : remaining };
+}
+
+/** JSON that is nested deep can be read, but perhaps not written. */
+function viewBody({ body }: Exchange['request']): object {
+  return orUndefined(() => redactKeys({ body })) ?? { body: '[nested too deep to show]' };
+}
+
+const { own: redactKey } = createRedact([LIVE_KEY]);
+
+/** Redacts what looks like an API key in every text of a value, and in the names of its fields. */
+function redactKeys<T extends object>(value: T): T {
+  return JSON.parse(JSON.stringify(value), (_, item: unknown) => {
+    if (typeof item === 'string') return redactKey(item);
+    if (!isRecord(item)) return item;
+    return Object.fromEntries(Object.entries(item).map(([name, field]) => [redactKey(name), field]));
+  });
+}

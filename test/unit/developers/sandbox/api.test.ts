@@ -1,0 +1,79 @@
+import { expect, test, vi } from 'vitest';
+import {
+  AuthenticationError,
+  ConnectionError,
+  PermissionError,
+  RequestTimeoutError,
+} from '../../../../src/index.ts';
+import { charge, payment, startTestSandbox } from './start-sandbox.ts';
+
+const originals = { Request: globalThis.Request, Response: globalThis.Response };
+
+test('has the controls of the mock, and two keys: only the live one charges', async () => {
+  const { sandbox, client, payments } = await startTestSandbox();
+  expect([globalThis.Request, globalThis.Response]).toEqual([originals.Request, originals.Response]);
+  const test = client({ apiKey: sandbox.testKey });
+  const { reference } = await test.initialize(payment);
+  expect(reference).toMatch(/^TXN-[A-Z2-9]{10}$/);
+  await expect(test.chargeMobileMoney(charge)).rejects.toBeInstanceOf(PermissionError);
+  const stranger = client({ apiKey: 'sk_test_stranger' });
+  await expect(stranger.initialize(payment)).rejects.toBeInstanceOf(AuthenticationError);
+  sandbox.settleAfter('next', 30, 'success');
+  const first = await payments.chargeMobileMoney(charge);
+  await expect(payments.waitForFinalStatus(first.reference)).resolves.toMatchObject({ status: 'success' });
+  await payments.chargeMobileMoney(charge);
+  expect(() => sandbox.expectNoDoubleCharge()).toThrow('charged twice');
+  sandbox.reset();
+  expect(sandbox.transactions).toEqual([]);
+  const { client: other } = await startTestSandbox();
+  expect((await other().initialize(payment)).reference).not.toBe(reference);
+});
+
+test('resets the socket for a broken connection, before or after it acts', async () => {
+  const { sandbox, client, payments } = await startTestSandbox();
+  const { reference } = await payments.initialize(payment);
+  sandbox.fault('verify', { kind: 'reset' }, { times: 2 });
+  const headers = { authorization: `Bearer ${sandbox.liveKey}` };
+  const error = await fetch(`${sandbox.baseUrl}/transactions/verify/${reference}`, { headers }).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toMatchObject({ cause: { code: 'ECONNRESET' } });
+  await expect(client({ maxRetries: 1 }).verify(reference)).resolves.toMatchObject({ status: 'pending' });
+  sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
+  const unknown = { outcome: 'unknown', cause: expect.any(ConnectionError) };
+  await expect(payments.chargeMobileMoney(charge)).rejects.toMatchObject(unknown);
+  expect(sandbox.charges).toHaveLength(1);
+});
+
+test('lets a client wait until its timeout, or until close()', async () => {
+  const { sandbox, client, payments } = await startTestSandbox();
+  const { reference } = await payments.initialize(payment);
+  for (const kind of ['hang', 'slowBody'] as const) {
+    sandbox.fault('verify', { kind });
+    await expect(client({ timeout: 200 }).verify(reference)).rejects.toBeInstanceOf(RequestTimeoutError);
+  }
+  sandbox.fault('chargeMobileMoney', { kind: 'hang', accepted: true });
+  const ended = vi.fn();
+  const call = payments.chargeMobileMoney(charge);
+  void call.catch(ended);
+  await vi.waitFor(() => expect(sandbox.charges).toHaveLength(1));
+  expect(ended).not.toHaveBeenCalled();
+  await sandbox.close();
+  await expect(call).rejects.toMatchObject({ outcome: 'unknown', cause: expect.any(ConnectionError) });
+});
+
+test('accepts bodies without a length, of the API and of pages', async () => {
+  const { sandbox } = await startTestSandbox();
+  const post = (url: string, type: string, text: string) => {
+    const headers = { authorization: `Bearer ${sandbox.testKey}`, 'content-type': type, origin: sandbox.url };
+    // The types of a browser's fetch do not have the option `duplex`.
+    const streamed = { duplex: 'half', redirect: 'manual' } as const;
+    return fetch(url, { method: 'POST', headers, body: new Blob([text]).stream(), ...streamed });
+  };
+  const body = JSON.stringify({ ...payment, amount: 25.5 });
+  const response = await post(`${sandbox.baseUrl}/transactions/initialize`, 'application/json', body);
+  expect(response.status).toBe(200);
+  const { data } = await response.json();
+  const page = `${sandbox.url}/checkout/${data.reference}`;
+  expect((await post(page, 'application/x-www-form-urlencoded', 'outcome=pay')).status).toBe(303);
+});

@@ -1,0 +1,159 @@
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { type SandboxOptions, startSandbox } from '../../../../src/developers/sandbox/index.ts';
+import { InvalidRequestError } from '../../../../src/index.ts';
+import { charge, createStatePath, payment, startTestSandbox } from './start-sandbox.ts';
+
+const shop = 'http://127.0.0.1:3000/checkout/return';
+const toShop = (sandbox_return_url: unknown) => ({ extraBody: { sandbox_return_url } });
+
+/** Where a page links to and leads by itself, each `null` without an address. */
+function readWayBack(markup: string) {
+  const decode = (text: string | undefined) =>
+    text?.replaceAll('&amp;', '&').replaceAll('&#39;', "'") ?? null;
+  const link = decode(/<a class="back" href="([^"]*)">Back to the shop<\/a>/.exec(markup)?.[1]);
+  const refresh = decode(
+    /<head>[\s\S]*<meta http-equiv="refresh" content="3; url=([^"]*)">[\s\S]*<\/head>/.exec(markup)?.[1],
+  );
+  return { link, refresh };
+}
+
+const noWayBack = { link: null, refresh: null };
+
+/** Starts a sandbox with one payment, whose buttons can be pressed. */
+async function startCheckout(options: SandboxOptions = { returnUrl: shop }, call = {}) {
+  const started = await startTestSandbox(options);
+  const { payments, press, page } = started;
+  const { reference } = await payments.initialize({ ...payment, amount: '1280.00', currency: 'USD' }, call);
+  const path = `/checkout/${reference}`;
+  const choose = async (outcome: string) => {
+    const pressed = await press(path, { outcome });
+    return page(pressed.headers.get('location') ?? path);
+  };
+  return { ...started, reference, path, choose };
+}
+
+test.each([
+  ['pay', 'success', 'Paid'],
+  ['fail', 'failed', 'Failed'],
+  ['abandon', 'abandoned', 'Abandoned'],
+])('the button "%s" ends a wait with "%s", and leads back to the shop', async (outcome, status, title) => {
+  const { payments, page, reference, path, choose } = await startCheckout();
+  const open = await page(`${path}?return`);
+  for (const text of ['USD 1280.00', '<html lang="en">', `value="${outcome}"`]) expect(open).toContain(text);
+  expect(readWayBack(open)).toEqual(noWayBack);
+  const wait = payments.waitForFinalStatus(reference);
+  const back = `${shop}?reference=${reference}`;
+  // A second press changes nothing.
+  for (const pressed of [outcome, outcome === 'pay' ? 'fail' : 'pay']) {
+    const markup = await choose(pressed);
+    expect(readWayBack(markup)).toEqual({ link: back, refresh: back });
+    for (const text of [title, 'This page leads to 127.0.0.1:3000 in 3 seconds.'])
+      expect(markup).toContain(text);
+    expect(markup).not.toContain('<button');
+  }
+  await expect(wait).resolves.toMatchObject({ status });
+  await expect(payments.verify(reference)).resolves.toMatchObject({ status });
+  // Opened later, it stays.
+  expect(readWayBack(await page(path))).toEqual({ link: back, refresh: null });
+});
+
+test.each(['', 'win', '__proto__', 'constructor'])('refuses the outcome "%s"', async (outcome) => {
+  const { sandbox, press, path } = await startCheckout();
+  expect((await press(path, { outcome })).status).toBe(400);
+  expect(sandbox.transactions).toMatchObject([{ status: 'pending' }]);
+});
+
+test('says what a real page does, without an address', async () => {
+  const { choose } = await startCheckout({});
+  const markup = await choose('pay');
+  expect(readWayBack(markup)).toEqual(noWayBack);
+  expect(markup).toContain('A real checkout page leads the customer back to the shop.');
+  expect(markup).toContain('--return-url');
+});
+
+test.each([
+  ['http://shop.test', 'http://shop.test/?reference=TXN'],
+  ['https://shop.test/a?o=17&k=a%26b#paid', 'https://shop.test/a?o=17&k=a%26b&reference=TXN#paid'],
+  ['https://shop.test/a?reference=mine&o=17&reference=2', 'https://shop.test/a?reference=TXN&o=17'],
+  ['https://shop.test/a?a="><script>', 'https://shop.test/a?a=%22%3E%3Cscript%3E&reference=TXN'],
+  ["https://shop.test/'; url=javascript:1", "https://shop.test/';%20url=javascript:1?reference=TXN"],
+  ['HTTPS://Shop.test/Back', 'https://shop.test/Back?reference=TXN'],
+])('prefers the address of the payment, with its reference: %s', async (address, expected) => {
+  const { reference, choose } = await startCheckout({ returnUrl: shop }, toShop(address));
+  const back = expected.replace('TXN', reference);
+  const markup = await choose('pay');
+  expect(readWayBack(markup)).toEqual({ link: back, refresh: back });
+  expect(markup).not.toContain('<script>');
+});
+
+const refused = [
+  'javascript:alert(1)',
+  ' javascript:alert(1)',
+  'data:text/html,paid',
+  'file:///etc/passwd',
+  '//evil.example',
+  '/checkout/return',
+  'shop.test',
+  'https://',
+  '',
+];
+
+test('rejects a payment whose address is no http address, and creates none', async () => {
+  const { sandbox, payments } = await startTestSandbox();
+  for (const address of [...refused, null, 17, ['https://shop.test']]) {
+    const starting = payments.initialize(payment, toShop(address));
+    await expect(starting).rejects.toBeInstanceOf(InvalidRequestError);
+    await expect(starting).rejects.toMatchObject({
+      outcome: 'rejected',
+      fieldErrors: [{ field: 'sandbox_return_url', message: 'must be an http or https address' }],
+    });
+  }
+  expect(sandbox.transactions).toEqual([]);
+});
+
+test.each(refused)('refuses to start with the return address "%s"', async (returnUrl) => {
+  await expect(startSandbox({ returnUrl })).rejects.toThrow('returnUrl must be an http or https address');
+});
+
+test('a charge has no checkout page, and a checkout payment no prompt', async () => {
+  const { sandbox, payments, press, reference } = await startCheckout();
+  const charged = await payments.chargeMobileMoney(charge, toShop(shop));
+  const response = await fetch(`${sandbox.url}/checkout/${charged.reference}?return`);
+  expect([response.status, readWayBack(await response.text())]).toEqual([404, noWayBack]);
+  expect((await press(`/checkout/${charged.reference}`, { outcome: 'pay' })).status).toBe(404);
+  expect((await press('/phone', { reference, decision: 'approve', pin: '1234' })).status).toBe(404);
+  expect((await press('/decide', { reference, decision: 'approve' })).status).toBe(404);
+  expect(sandbox.transactions.map(({ status }) => status)).toEqual(['pending', 'pending']);
+});
+
+test('keeps the address of a payment over a restart', async () => {
+  const state = createStatePath();
+  const first = await startCheckout({ state }, toShop(shop));
+  const { reference, path } = first;
+  const other = await first.payments.initialize(payment);
+  await first.sandbox.close();
+  const { sandbox, press, page } = await startTestSandbox({ state });
+  await press(path, { outcome: 'pay' });
+  await press(`/checkout/${other.reference}`, { outcome: 'pay' });
+  expect(readWayBack(await page(`${path}?return`)).refresh).toBe(`${shop}?reference=${reference}`);
+  expect(readWayBack(await page(`/checkout/${other.reference}?return`))).toEqual(noWayBack);
+  await sandbox.close();
+  const database = new DatabaseSync(state);
+  database.exec("UPDATE transactions SET entry = json_set(entry, '$.returnUrl', 'javascript:alert(1)')");
+  database.close();
+  await expect(startSandbox({ state })).rejects.toThrow('is damaged');
+});
+
+test('does not claim a status that verify hides', async () => {
+  const { sandbox, payments, page, reference, path } = await startCheckout();
+  sandbox.webhooks.deliverTo(() => {});
+  sandbox.webhooks.fault({ kind: 'early', delay: 60_000 });
+  sandbox.approve(reference);
+  await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
+  expect(await page(path)).toContain('Verify still returns <code>pending</code>');
+  expect(await page('/')).toContain('<span>verify reports pending until');
+  sandbox.advance(60_001);
+  expect(await page(path)).toContain('verify returns <code>success</code>');
+  expect(await page('/')).not.toContain('verify reports');
+});

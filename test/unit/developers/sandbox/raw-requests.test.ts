@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { chooseSize } from '../../../helpers/sized.ts';
+import { charge, startTestSandbox } from './start-sandbox.ts';
+
+const initialize = '/api/v1/transactions/initialize';
+const form = 'Content-Type: application/x-www-form-urlencoded';
+
+/** Writes a request that no HTTP client would write. */
+function writeRaw(sandbox: { readonly url: string; readonly testKey: string }, head: string[], end = '') {
+  const { host, hostname, port, origin } = new URL(sandbox.url);
+  const [first = '', ...headers] = head;
+  const own = [`Host: ${host}`, `Origin: ${origin}`, `Authorization: Bearer ${sandbox.testKey}`];
+  const socket = connect(Number(port), hostname);
+  socket.write([first, ...own, ...headers, '', end].join('\r\n'));
+  return socket;
+}
+
+/** Returns the status of the response to such a request. */
+async function sendRaw(...args: Parameters<typeof writeRaw>): Promise<number> {
+  const [sandbox, [first = '', ...headers], end] = args;
+  const socket = writeRaw(sandbox, [first, 'Connection: close', ...headers], end);
+  const [bytes] = await once(socket, 'data');
+  socket.destroy();
+  return Number(/^HTTP\/1\.1 (\d{3}) /.exec(String(bytes))?.[1]);
+}
+
+const methods = chooseSize(
+  ['GET', 'POST', 'OPTIONS', 'TRACE'],
+  ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND'],
+);
+
+const paths = [
+  ...['/', '/%', '/nowhere', '/phone', '/faults', '/faults/stop', '/events/phone', '/events/dashboard'],
+  ...['/checkout/TXN-X', '/checkout/%E0%A4%A', '/assets/x', '/api/v1', initialize],
+  ...['charge-mobile-money', 'verify/TXN-X', 'verify/%'].map((path) => `/api/v1/transactions/${path}`),
+];
+
+test.each([
+  ['neither length nor encoding', [], ''],
+  ['Content-Length: 0', ['Content-Length: 0'], ''],
+  ['an empty chunked body', ['Transfer-Encoding: chunked'], '0\r\n\r\n'],
+])('never responds with 500 to a request with %s', async (_, framing, end) => {
+  const { sandbox } = await startTestSandbox();
+  const types = [
+    'application/json',
+    form.slice(14),
+    'multipart/form-data',
+    'multipart/form-data; boundary=x',
+    ';;;',
+  ];
+  const wrong: string[] = [];
+  for (const type of [[], ...types.map((name) => [`Content-Type: ${name}`])])
+    for (const method of methods)
+      for (const path of paths) {
+        const status = await sendRaw(sandbox, [`${method} ${path} HTTP/1.1`, ...framing, ...type], end);
+        if (!(status >= 200 && status < 500)) wrong.push(`${method} ${path} ${type}: ${status}`);
+      }
+  expect(wrong).toEqual([]);
+});
+
+test.each([
+  ['POST', initialize, [], 415],
+  ['POST', initialize, ['Content-Type: application/json'], 400],
+  ['PUT', initialize, [], 405],
+  ['TRACE', initialize, [], 405],
+  ['DELETE', '/api/v1/nowhere', [], 404],
+  ['OPTIONS', '/nowhere', [], 404],
+  ['POST', '/faults', ['Content-Type: multipart/form-data'], 400],
+  ['POST', '/phone', [], 400],
+  ['POST', '/checkout/TXN-X', [], 404],
+])('responds to a %s %s without a body and with %j with %d', async (method, path, type, expected) => {
+  const { sandbox } = await startTestSandbox();
+  expect(await sendRaw(sandbox, [`${method} ${path} HTTP/1.1`, ...type])).toBe(expected);
+});
+
+test.each([
+  [initialize, 'Content-Length: 500'],
+  [initialize, 'Transfer-Encoding: chunked'],
+  ['/phone', 'Content-Length: 500'],
+  ['/phone', 'Transfer-Encoding: chunked'],
+])('prints no error when a client disconnects in a body: %s, %s', async (path, framing) => {
+  const outputs = [vi.spyOn(console, 'error'), vi.spyOn(process.stderr, 'write')];
+  onTestFinished(() => {
+    for (const output of outputs) output.mockRestore();
+  });
+  const { sandbox } = await startTestSandbox();
+  // The server sends "100 Continue" once it waits for the body.
+  const client = writeRaw(sandbox, [`POST ${path} HTTP/1.1`, form, framing, 'Expect: 100-continue']);
+  await once(client, 'data');
+  client.end('3\r\nabc\r\n');
+  client.resume();
+  await once(client, 'close');
+  await sandbox.close();
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+  for (const output of outputs) expect(output.mock.calls).toEqual([]);
+});
+
+test('marks a response that a killed client did not receive', async () => {
+  const { sandbox, page } = await startTestSandbox({ allowTestCharges: true });
+  sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 10_000 });
+  const body = JSON.stringify({ ...charge, amount: 25.5 });
+  const head = ['POST /api/v1/transactions/charge-mobile-money HTTP/1.1', 'Content-Type: application/json'];
+  const client = writeRaw(sandbox, [...head, `Content-Length: ${Buffer.byteLength(body)}`], body);
+  await vi.waitFor(() => expect(sandbox.charges).toHaveLength(1));
+  expect(await page('/')).not.toContain('response lost');
+  client.destroy();
+  await vi.waitFor(async () => {
+    const markup = await page('/');
+    expect(markup).toContain('response lost: the shop does not know this charge');
+    expect(markup).toContain('connection broken');
+  });
+});
