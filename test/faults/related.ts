@@ -6,7 +6,7 @@ import ts from 'typescript';
 
 /** They read the source as text, measure it, or run what is built of it: none of them runs the file with the fault. */
 const OTHER_TESTS =
-  /^test\/(?:e2e|explore|faults|simulate|unit\/(?:tree|types|testing|sandbox|operators\/desk))\//;
+  /^test\/(?:e2e|explore|faults|simulate|unit\/(?:tree|types|developers|operators\/desk))\//;
 
 /** Returns the test files of a file: those of its folder, then those of the folders that import it at first or second hand, then all others that reach it. */
 export function createRelated(): (file: string) => readonly (readonly string[])[] {
@@ -45,13 +45,13 @@ function toTestFolder(file: string): string {
   const folder = dirname(file).replace(/^src\/?/, '');
   if (folder !== '') return `test/unit/${folder}`;
   const own = basename(file, '.ts');
-  return ['redact', 'phone'].includes(own) ? `test/unit/${own}` : 'test/unit/client';
+  return own === 'phone' ? 'test/unit/phone' : 'test/unit/client';
 }
 
 const STORES = ['d1', 'durable-object', 'libsql', 'memory', 'mysql', 'postgres', 'redis', 'sqlite'] as const;
 
 /** Returns the store that a file is about; `undefined`: all, or none. */
-export const findStore = (file: string) => STORES.find((store) => basename(file).startsWith(store));
+export const findStore = (file: string) => STORES.find((store) => file.includes(`/${store}`));
 
 /** The tests of one store are not near a file of another one, or of none. */
 function isOfStore(test: string, file: string): boolean {

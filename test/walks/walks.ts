@@ -10,8 +10,7 @@ const { memoryJournal } = await import('../../src/stores/index.ts');
 const { createOrderPayments } = await import('../../src/orders/index.ts');
 const { PaymentService } = await import('../../src/developers/service/service.ts');
 
-const HELPERS =
-  /^(?:support|testing|developers)\/|^(?:timing|redact|untrusted|decoded-text|digest|sanitize-error|unknown-option|parse-options|max-timeout|version|calls-in-flight)\.ts/;
+const HELPERS = /^(?:support|developers)\/|^parse-options\.ts/;
 
 const [apiKey, baseUrl] = ['sk_test_walk', 'https://payments.example/api/v1'];
 const service = new PaymentService({

@@ -5,30 +5,26 @@ import { describe, expect, test } from 'vitest';
 
 /** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
-  ['values and time', /^(?:version|max-timeout|untrusted|timing|decoded-text|schedule|digest)\./],
+  ['support', /^support\//],
+  ['schedule', /^schedule\./],
   ['rules', /^ledger\//],
   ['API', /^api\//],
   ['phone numbers', /^phone\./],
-  [
-    'errors and events',
-    /^(?:errors|events|calls-in-flight|redact|sanitize-error|unknown-option|parse-options)\./,
-  ],
+  ['errors, events and how options are parsed', /^(?:errors|events|parse-options)\./],
   ['journal', /^journal\//],
+  ['stores', /^stores\//],
   ['options', /^(?:options|normalize-options)\./],
   ['HTTP', /^http\//],
   ['polling', /^polling\//],
   ['access to the client', /^client-access\./],
   ['at most one charge', /^idempotency\//],
-  ['client', /^client\./],
-  ['index', /^index\./],
+  ['client', /^(?:client|index)\./],
   ['follow-ups', /^follow-ups\//],
   ['orders', /^orders\//],
   ['node', /^node\//],
-  ['testing', /^testing\//],
-  ['pages', /^pages\//],
-  ['sandbox', /^sandbox\//],
-  ['review desk and journal command', /^operators\//],
-  ['probe', /^probe\//],
+  ['what people see', /^ui\//],
+  ['for developers', /^developers\//],
+  ['for operators', /^operators\//],
 ];
 
 /** Each part of the repository, and the parts that its files can import. The first pattern that fits counts. */
@@ -114,7 +110,7 @@ describe('the source', () => {
   test('builds the mock on the API, not on the client that it tests', () => {
     const above = own.filter(
       ({ file, imported }) =>
-        file.startsWith('src/testing/') && /^src\/(?:client|http|index)\b/.test(imported),
+        /^src\/developers\/(?:service|mock)\//.test(file) && /^src\/(?:client|http|index)\b/.test(imported),
     );
     expect(above).toEqual([]);
   });
