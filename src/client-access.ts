@@ -1,6 +1,6 @@
 import type { OperationName } from './api/operations.ts';
 import type { Transaction } from './api/transaction.ts';
-import type { CallsInFlight } from './calls-in-flight.ts';
+import type { CallsInFlight } from './support/calls-in-flight.ts';
 import type { RequestIds } from './http/request-id.ts';
 import type { Send } from './http/send.ts';
 import type { NormalizedOptions, WaitOptions } from './options.ts';

@@ -3,9 +3,9 @@ import type { ChargeMobileMoneyInput, Expectation, InitializeInput, VerifyInput 
 import type { CreateOperation } from './api/operations.ts';
 import * as operations from './api/operations.ts';
 import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/transaction.ts';
-import { CallsInFlight } from './calls-in-flight.ts';
+import { CallsInFlight } from './support/calls-in-flight.ts';
 import { CLIENT_ACCESS, type ClientAccess, createClientAccess } from './client-access.ts';
-import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
+import { type AnyTransaction, ClosedError, ConfigurationError, quoteKey } from './errors.ts';
 import { type CallResult, resolveApiKey } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
 import { RequestIds } from './http/request-id.ts';
@@ -338,11 +338,14 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
   async #waitForCalls(given: unknown): Promise<void> {
     // What is wrong here must not keep the caller from ending the rest.
     const timeout = typeof given === 'number' && given >= 0 ? Math.min(given, MAX_TIMEOUT_MS) : CLOSE_TIMEOUT;
-    const left = await this.#calls.waitForAll(timeout, this.#options.redactReference);
+    const left = await this.#calls.waitForAll(timeout);
     if (left.length === 0) return;
-    const names = [...left.slice(0, MAX_NAMED_CALLS), ...(left.length > MAX_NAMED_CALLS ? ['…'] : [])].join(
-      ', ',
-    );
+    const named = left
+      .slice(0, MAX_NAMED_CALLS)
+      .map(({ name, id }) =>
+        id === undefined ? name : `${name} ${quoteKey(this.#options.redactReference(id))}`,
+      );
+    const names = [...named, ...(left.length > MAX_NAMED_CALLS ? ['…'] : [])].join(', ');
     const message = `close: not ended after ${timeout} ms, and perhaps not recorded: ${names}`;
     this.#options.report({ type: 'warning', code: 'calls_left', message });
   }

@@ -1,12 +1,17 @@
-import { quoteKey } from './errors.ts';
-import { nextTurn, withDeadline } from './support/timing.ts';
+import { nextTurn, withDeadline } from './timing.ts';
+
+/** A call that has not ended. */
+export interface CallInFlight {
+  readonly name: string;
+  /** What tells which call it is, such as its idempotency key. */
+  readonly id: string | undefined;
+}
 
 /** The calls of one client that have not ended. Each records its outcome before it ends, so `close` waits for them. */
 export class CallsInFlight {
-  readonly #calls = new Set<{ readonly name: string; readonly id: string | undefined }>();
+  readonly #calls = new Set<CallInFlight>();
   #onEnd = () => {};
 
-  /** Runs a call. `name` and `id`, such as its idempotency key, tell which it is. */
   async track<T>(run: () => Promise<T>, name: string, id?: string): Promise<T> {
     const call = { name, id };
     this.#calls.add(call);
@@ -19,7 +24,7 @@ export class CallsInFlight {
   }
 
   /** Resolves once every call has ended, or after `timeout` milliseconds, with those that have not. */
-  async waitForAll(timeout: number, redactId: (id: string) => string): Promise<string[]> {
+  async waitForAll(timeout: number): Promise<CallInFlight[]> {
     const ended = new Promise<void>((resolve) => {
       this.#onEnd = () => {
         if (this.#calls.size === 0) resolve();
@@ -29,8 +34,6 @@ export class CallsInFlight {
     await withDeadline(timeout, undefined, () => ended).catch(() => {});
     // The callers get their results first.
     await nextTurn();
-    return [...this.#calls].map(({ name, id }) =>
-      id === undefined ? name : `${name} ${quoteKey(redactId(id))}`,
-    );
+    return [...this.#calls];
   }
 }
