@@ -2,30 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-
-/** From the bottom up: a file imports from its own layer and from those below it. */
-const layers: [string, RegExp][] = [
-  ['support', /^support\//],
-  ['schedule', /^schedule\./],
-  ['rules', /^ledger\//],
-  ['API', /^api\//],
-  ['phone numbers', /^phone\./],
-  ['errors, events and how options are parsed', /^(?:errors|events|parse-options)\./],
-  ['journal', /^journal\//],
-  ['stores', /^stores\//],
-  ['options', /^(?:options|normalize-options)\./],
-  ['HTTP', /^http\//],
-  ['polling', /^polling\//],
-  ['access to the client', /^client-access\./],
-  ['at most one charge', /^idempotency\//],
-  ['client', /^(?:client|index)\./],
-  ['follow-ups', /^follow-ups\//],
-  ['orders', /^orders\//],
-  ['node', /^node\//],
-  ['what people see', /^ui\//],
-  ['for developers', /^developers\//],
-  ['for operators', /^operators\//],
-];
+import { findFloor, floors } from '../../helpers/floors.ts';
 
 /** Each part of the repository, and the parts that its files can import. The first pattern that fits counts. */
 const parts: [part: RegExp, imports: RegExp][] = [
@@ -77,7 +54,9 @@ function readImports(file: string): Import[] {
     .filter(({ imported }) => !imported.startsWith(GENERATED));
 }
 
-const layerOf = (file: string) => layers.findIndex(([, pattern]) => pattern.test(file.replace(/^src\//, '')));
+/** The folder of a file of the source, or its name at the root. */
+const toPart = (file: string) =>
+  dirname(file) === 'src' ? file.slice('src/'.length, -'.ts'.length) : dirname(file).slice('src/'.length);
 const isTest = (file: string) => /\.test(?:-d)?\.ts$/.test(file);
 
 test('finds every import of the source, the benchmarks and the tests', () => {
@@ -89,13 +68,40 @@ test('finds every import of the source, the benchmarks and the tests', () => {
 describe('the source', () => {
   const own = imports.filter(({ file }) => file.startsWith('src/'));
 
-  test('has a layer for every file', () => {
+  test('has a floor for every file, and a file for every part of a floor', () => {
     const sources = files.filter((file) => file.startsWith('src/'));
-    expect(sources.filter((file) => layerOf(file) === -1)).toEqual([]);
+    expect(sources.filter((file) => findFloor(file) === -1)).toEqual([]);
+    const parts = floors.flatMap((floor) => floor.parts);
+    expect(parts.filter((part) => !existsSync(`src/${part}`) && !existsSync(`src/${part}.ts`))).toEqual([]);
   });
 
-  test('imports from the same layer or from below', () => {
-    expect(own.filter(({ file, imported }) => layerOf(imported) > layerOf(file))).toEqual([]);
+  test('imports from the same floor or from below', () => {
+    expect(own.filter(({ file, imported }) => findFloor(imported) > findFloor(file))).toEqual([]);
+  });
+
+  // Assets and pages are parts of the sandbox.
+  const folders = [...new Set(own.map(({ file }) => dirname(file)))].filter(
+    (folder) => folder !== 'src' && !/\/sandbox\/./.test(folder),
+  );
+
+  test('has a head in each folder, which says where to start and what is imported', () => {
+    expect(folders.length).toBeGreaterThan(20);
+    for (const folder of folders) {
+      const head = readFileSync(join(folder, 'README.md'), 'utf8');
+      const imported = own
+        .filter(
+          ({ file }) =>
+            file.startsWith(`${folder}/`) && (dirname(file) === folder || /\/sandbox\//.test(file)),
+        )
+        .map((one) => toPart(one.imported))
+        .filter((part) => `src/${part}` !== folder && !`src/${part}`.startsWith(`${folder}/`));
+      const said = [...(/^- Imports: (.*)\.$/m.exec(head)?.[1]?.matchAll(/`([^`]+)`/g) ?? [])].map(
+        ([, part]) => part,
+      );
+      expect(said, folder).toEqual([...new Set(imported)].sort());
+      const [, start = ''] = /^- Start with: .*?`([^`]+)`/m.exec(head) ?? [];
+      expect(existsSync(join(folder, start)) && start !== '', `${folder}: ${start}`).toBe(true);
+    }
   });
 
   test('has rules that import nothing but zod and the schedule', () => {
