@@ -9,7 +9,7 @@ const PARTS = 220;
 const LAYERS = 472;
 
 const layers: readonly (readonly [title: string, line: string])[] = [
-  ['options, normalize-options', 'checked once, each default filled in'],
+  ['options, api-key, base-url', 'checked once, each default filled in'],
   ['journal', 'records, references, lists, and each database'],
   ['errors, events, redact', 'outcomes, and what can be printed'],
   ['api, phone', 'operations, schemas, money, numbers'],

@@ -14,7 +14,7 @@ const layers: [string, RegExp][] = [
     /^(?:errors|events|calls-in-flight|redact|sanitize-error|unknown-option|parse-options)\./,
   ],
   ['journal', /^journal\//],
-  ['options', /^(?:options|normalize-options)\./],
+  ['options', /^(?:options|api-key|base-url)\./],
   ['HTTP', /^http\//],
   ['polling', /^polling\//],
   ['access to the client', /^client-access\./],
