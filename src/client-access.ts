@@ -1,12 +1,12 @@
 import type { OperationName } from './api/operations.ts';
 import type { Transaction } from './api/transaction.ts';
-import type { CallsInFlight } from './support/calls-in-flight.ts';
 import type { RequestIds } from './http/request-id.ts';
 import type { Send } from './http/send.ts';
 import type { NormalizedOptions, WaitOptions } from './options.ts';
 import { createWait, normalizeWait } from './polling/normalize-wait.ts';
 import type { Poller } from './polling/poller.ts';
 import { countAttempts, type Waiter } from './polling/waiter.ts';
+import type { CallsInFlight } from './support/calls-in-flight.ts';
 
 /** The same symbol in an ES module and in CommonJS. */
 export const CLIENT_ACCESS: unique symbol = Symbol.for('payment-collection-client.client');

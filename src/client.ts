@@ -3,10 +3,10 @@ import type { ChargeMobileMoneyInput, Expectation, InitializeInput, VerifyInput 
 import type { CreateOperation } from './api/operations.ts';
 import * as operations from './api/operations.ts';
 import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/transaction.ts';
-import { CallsInFlight } from './support/calls-in-flight.ts';
+import { resolveApiKey } from './api-key.ts';
 import { CLIENT_ACCESS, type ClientAccess, createClientAccess } from './client-access.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError, quoteKey } from './errors.ts';
-import { type CallResult, resolveApiKey } from './http/attempt.ts';
+import type { CallResult } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
 import { RequestIds } from './http/request-id.ts';
 import { createSend, type Send } from './http/send.ts';
@@ -18,26 +18,24 @@ import { getCore, getRecords, reportWarnings } from './journal/core.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
 import {
+  type CloseOptions,
+  type CreateArguments,
+  type CreateOptions,
   createOptionsSchema,
+  type NormalizedOptions,
   normalizeOptions,
   normalizeRequestOptions,
+  type PaymentsClientOptions,
+  type ReconcileItem,
+  type ReconcileOptions,
+  type RequestOptions,
+  type ResolveOptions,
   readIdempotencyKey,
   requestOptionsSchema,
   resolveOptionsSchema,
+  type VerifyOptions,
   verifyOptionsSchema,
-} from './normalize-options.ts';
-import type {
-  CloseOptions,
-  CreateArguments,
-  CreateOptions,
-  NormalizedOptions,
-  PaymentsClientOptions,
-  ReconcileItem,
-  ReconcileOptions,
-  RequestOptions,
-  ResolveOptions,
-  VerifyOptions,
-  WaitOptions,
+  type WaitOptions,
 } from './options.ts';
 import { parseOptions } from './parse-options.ts';
 import { type CheckResult, toCheckResult } from './polling/check.ts';
@@ -45,6 +43,7 @@ import { normalizeWait } from './polling/normalize-wait.ts';
 import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { watch } from './polling/watch.ts';
+import { CallsInFlight } from './support/calls-in-flight.ts';
 import { MAX_TIMEOUT_MS } from './support/max-timeout.ts';
 import { SharedAbortController } from './support/timing.ts';
 

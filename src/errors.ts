@@ -214,13 +214,13 @@ function define(error: PaymentsError, key: PropertyKey, value: unknown): void {
   Object.defineProperty(error, key, { value, configurable: true, writable: true });
 }
 
-const MAX_CAUSES = 8;
+const MAX_JSON_CAUSES = 8;
 
 /** The reason of an abort can be any value, even one that JSON cannot write. */
 function causeToJSON(cause: unknown, depth = 0): unknown {
   if (cause instanceof PaymentsError) return cause.toJSON();
   if (cause instanceof Error) {
-    const hasCause = cause.cause !== undefined && depth < MAX_CAUSES;
+    const hasCause = cause.cause !== undefined && depth < MAX_JSON_CAUSES;
     const inner = hasCause ? { cause: causeToJSON(cause.cause, depth + 1) } : {};
     return { name: cause.name, message: cause.message, ...inner };
   }
@@ -561,7 +561,7 @@ export function quoteKey(idempotencyKey: string): string {
 }
 
 /** More than any reference that the client accepts. */
-const MAX_SHOWN_CHARS = 255;
+const MAX_SHOWN_REFERENCE_CHARS = 255;
 
 /** Any result that names a transaction. */
 export type AnyTransaction = Transaction | InitializedPayment | MobileMoneyCharge;
@@ -593,7 +593,7 @@ export class TransactionMismatchError extends PaymentsError {
     const shownMismatches = mismatches.map(({ field, expected, actual }) => ({
       field,
       expected: redactId(expected),
-      actual: redactId(actual).slice(0, MAX_SHOWN_CHARS),
+      actual: redactId(actual).slice(0, MAX_SHOWN_REFERENCE_CHARS),
     }));
     const list = shownMismatches.map(({ field, expected, actual }) =>
       field === 'checkout_url'

@@ -1,12 +1,35 @@
-/** Every option that a caller can set, and what the client makes of them. `normalize-options.ts` checks them. */
+/**
+ * Every option that a caller can set: what it does, its default, and the check that fails before anything is sent. Each schema stands
+ * below its interface.
+ */
 
-import type { Expectation } from './api/input.ts';
-import type { KnownStatus, Transaction } from './api/transaction.ts';
-import type { PaymentsError } from './errors.ts';
-import type { Logger, PaymentsEvent, Report } from './events.ts';
+import * as z from 'zod/mini';
+import { type Expectation, MIN_EPOCH_MS } from './api/input.ts';
+import { findAmountIssue } from './api/money.ts';
+import type { OperationName } from './api/operations.ts';
+import { type KnownStatus, type Transaction, transactionStatuses } from './api/transaction.ts';
+import { type ApiKeySource, detectMode, validateKeyForm, validateKeyMode } from './api-key.ts';
+import { isHttpToOthers, validateBaseUrl } from './base-url.ts';
+import { ConfigurationError, type PaymentsError } from './errors.ts';
+import { createReporters, type Logger, type PaymentsEvent } from './events.ts';
+import { getRecords } from './journal/core.ts';
 import type { Journal } from './journal/journal.ts';
 import type { ResolutionNote } from './journal/resolution.ts';
-import type { Schedule } from './schedule.ts';
+import {
+  type OptionsShape,
+  optionalFunction,
+  optionalNumber,
+  optionalSignal,
+  optionalValue,
+  parseOptions,
+  readEnv,
+  unchecked,
+} from './parse-options.ts';
+import { defaultFinalStatuses, defaultSchedule, type Schedule } from './schedule.ts';
+import { MAX_TIMEOUT_MS } from './support/max-timeout.ts';
+import { createRedact } from './support/redact.ts';
+import { isPlainName } from './support/unknown-option.ts';
+import { isObject } from './support/untrusted.ts';
 
 /** The options of a {@link PaymentsClient}. All durations are in milliseconds. */
 export interface PaymentsClientOptions {
@@ -130,6 +153,159 @@ export interface PaymentsClientOptions {
   dangerouslyAllowHttp?: boolean | undefined;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
+/** What client and call have in common. */
+const sharedShape = /* @__PURE__ */ (() => ({
+  timeout: optionalNumber(
+    (timeout) => timeout > 0 && timeout <= MAX_TIMEOUT_MS,
+    `timeout must be milliseconds, more than 0 and at most ${MAX_TIMEOUT_MS}.`,
+  ),
+  maxRetries: optionalNumber(
+    (retries) => Number.isInteger(retries) && retries >= 0,
+    'maxRetries must be a whole number, 0 or more.',
+  ),
+  headers: z.optional(
+    z.pipe(
+      z.custom<Headers>((value) => isObject(value) && !(Symbol.iterator in value), {
+        error: 'headers must be an object of names and values.',
+      }),
+      z.transform((given, { issues }) => {
+        const headers = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
+        for (const [name, value] of headers) {
+          const message = findHeaderProblem(name, value);
+          if (message) issues.push({ code: 'custom', input: given, message });
+        }
+        return Object.fromEntries(headers);
+      }),
+    ),
+  ),
+}))();
+
+function findHeaderProblem(name: string, value: unknown): string | undefined {
+  if (RESERVED_HEADERS.includes(name)) return `The header ${name} is set by the client itself.`;
+  if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) return 'A header has a name that is not valid.';
+  if (typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return undefined;
+  const header = isPlainName(name) ? `The header ${name}` : 'A header';
+  return `${header} must be a string without line breaks, in Latin-1.`;
+}
+
+/** Only the client or fetch can set these: a wrong one breaks the request or sends the key to another host. */
+const RESERVED_HEADERS = [
+  'authorization',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+const LOGGER_METHODS = ['debug', 'info', 'warn', 'error'];
+
+const hasMethods = (value: unknown, methods: readonly string[]) =>
+  isObject(value) && methods.every((method) => typeof Reflect.get(value, method) === 'function');
+
+const clientSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    apiKey: optionalValue<ApiKeySource>(
+      (value) => typeof value === 'string' || typeof value === 'function',
+      'apiKey must be a string, or a function that returns one.',
+    ),
+    baseUrl: optionalValue<string>(
+      (value) => typeof value === 'string',
+      'baseUrl must be an address such as https://payments.example/api/v1.',
+    ),
+    mode: optionalValue<'live' | 'test'>(
+      (value) => value === 'live' || value === 'test',
+      "mode must be 'live' or 'test', or left out.",
+    ),
+    ...sharedShape,
+    maxAmount: z.optional(
+      z.pipe(
+        z.custom<number | string>(
+          (value) =>
+            (typeof value === 'number' || typeof value === 'string') && findAmountIssue(value) === null,
+          { error: "maxAmount must be a decimal of at least 1, such as 5000 or '5000.00'." },
+        ),
+        z.transform(Number),
+      ),
+    ),
+    fetch: optionalFunction<Fetch>('fetch'),
+    transport: optionalValue<Transport>(
+      (value) => hasMethods(value, ['send']),
+      'transport must be a transport, such as undiciTransport().',
+    ),
+    logger: optionalValue<Logger>(
+      (value) => hasMethods(value, LOGGER_METHODS),
+      'logger must have the methods debug, info, warn and error, as console has.',
+    ),
+    onEvent: optionalFunction<(event: PaymentsEvent) => void>('onEvent'),
+    polling: optionalValue<PollingOptions>(isObject, 'polling must be an object.'),
+    journal: unchecked<Journal>(),
+    // Anything but `true` leaves the guard in place.
+    dangerouslyAllowBrowser: unchecked<boolean>(),
+    dangerouslyAllowHttp: unchecked<boolean>(),
+  } satisfies OptionsShape<PaymentsClientOptions>))();
+
+/**
+ * Checks the client's options and fills in every default.
+ *
+ * @throws {ConfigurationError} if an option is unknown or cannot work.
+ */
+export function normalizeOptions(options: PaymentsClientOptions) {
+  const given = parseOptions(clientSchema, options, {
+    notAnObject: 'The options must be a plain object, such as { apiKey, baseUrl }.',
+  });
+  const { mode, fetch, transport, journal, onEvent, logger } = given;
+  if (fetch && transport) throw new ConfigurationError('Give fetch or transport, not both.');
+  if (journal !== undefined) getRecords(journal);
+  if (isBrowser() && given.dangerouslyAllowBrowser !== true) {
+    throw new ConfigurationError(
+      'This is a browser: everyone who opens the page could read the secret key. Call the service from your server. ' +
+        'For a demonstration with a test key, set dangerouslyAllowBrowser: true.',
+    );
+  }
+  const apiKey = given.apiKey ?? readEnv('PAYMENTS_API_KEY');
+  const key = typeof apiKey === 'function' ? apiKey : validateKeyForm(apiKey);
+  const baseUrl = validateBaseUrl(
+    given.baseUrl ?? readEnv('PAYMENTS_BASE_URL'),
+    given.dangerouslyAllowHttp === true,
+  );
+  const apiKeyRules = { requiredMode: mode, isHttpToOthers: isHttpToOthers(new URL(baseUrl)) };
+  if (typeof key === 'string') validateKeyMode(key, apiKeyRules);
+  const { id: redactReference } = createRedact(typeof key === 'string' ? [key] : []);
+  return {
+    apiKey: key,
+    mode: typeof key === 'string' ? detectMode(key) : 'unknown',
+    apiKeyRules,
+    baseUrl,
+    timeout: given.timeout ?? 30_000,
+    maxRetries: given.maxRetries ?? 2,
+    /** `Infinity` for none. */
+    maxAmount: given.maxAmount ?? Number.POSITIVE_INFINITY,
+    headers: given.headers ?? {},
+    fetch,
+    transport,
+    polling: normalizePolling(given.polling),
+    ...createReporters(onEvent, logger, redactReference),
+    /** Returns a reference as it can be printed. */
+    redactReference,
+    journal,
+  };
+}
+
+/** The client's options, checked, with every default filled in. */
+export type NormalizedOptions = Readonly<ReturnType<typeof normalizeOptions>>;
+
+function isBrowser(): boolean {
+  return typeof window !== 'undefined' && typeof window.document !== 'undefined';
+}
+
 /** The runtime's `fetch`, undici's, or one that wraps either. It gets an address and options, never a `Request`. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
@@ -204,6 +380,8 @@ export interface ResponseSink {
   onData(bytes: Uint8Array): boolean;
 }
 
+// The options of a call.
+
 /**
  * The options of every call. Each replaces the client's option of the same name. A wait and `check` do not use
  * `maxRetries`: the schedule, or your queue, makes the next request.
@@ -223,6 +401,28 @@ export interface RequestOptions {
   headers?: Readonly<Record<string, string>> | undefined;
 }
 
+const requestShape = /* @__PURE__ */ (() =>
+  ({ ...sharedShape, signal: optionalSignal }) satisfies OptionsShape<RequestOptions>)();
+
+/** The options of `check`. */
+export const requestOptionsSchema = /* @__PURE__ */ (() => z.strictObject(requestShape))();
+
+/** Fills in the client's options for those that a call was not given. */
+export function normalizeRequestOptions(
+  { signal, timeout, maxRetries, headers }: RequestOptions,
+  client: Omit<NormalizedOptions, 'apiKey'>,
+) {
+  return {
+    signal,
+    timeout: timeout ?? client.timeout,
+    maxRetries: maxRetries ?? client.maxRetries,
+    headers: headers ? { ...client.headers, ...headers } : client.headers,
+  };
+}
+
+/** A call's options, checked, with the client's own filled in. */
+export type NormalizedRequestOptions = Readonly<ReturnType<typeof normalizeRequestOptions>>;
+
 /** The options of `verify`. */
 export interface VerifyOptions extends RequestOptions {
   /**
@@ -234,6 +434,13 @@ export interface VerifyOptions extends RequestOptions {
    */
   expect?: Expectation | undefined;
 }
+
+/** `expect` is a part of the input, and checked with it. */
+export const verifyOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    ...requestShape,
+    expect: unchecked<Expectation>(),
+  } satisfies OptionsShape<VerifyOptions>))();
 
 /** The options of a call that creates something, without an `idempotencyKey`. */
 export interface UnkeyedOptions extends RequestOptions {
@@ -268,6 +475,201 @@ export interface CreateOptions extends UnkeyedOptions, Partial<Pick<KeyedOptions
 export type CreateArguments<J = undefined> = [J] extends [Journal]
   ? [options: KeyedOptions]
   : [options: KeyedOptions] | [options?: UnkeyedOptions | undefined];
+
+/** What the call means by its `idempotencyKey`, and what `extraBody` can be, depends on the operation. */
+export const createOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    ...requestShape,
+    idempotencyKey: unchecked<string | null>(),
+    extraBody: unchecked<Readonly<Record<string, unknown>>>(),
+  } satisfies OptionsShape<CreateOptions>))();
+
+/**
+ * Returns the key that a call was given; `null` for none. A key that is missing by mistake would silently charge twice.
+ *
+ * @throws {ConfigurationError} if the call does not state which it means.
+ */
+export function readIdempotencyKey(
+  options: CreateOptions,
+  operation: OperationName,
+  hasJournal: boolean,
+): string | null {
+  const { idempotencyKey } = options;
+  if (idempotencyKey !== undefined) return idempotencyKey;
+  const hint = 'Nothing was sent. Give one, such as "order-17/1", or null for none on purpose.';
+  if (Object.hasOwn(options, 'idempotencyKey'))
+    throw new ConfigurationError(`${operation}: idempotencyKey is undefined. ${hint}`, { operation });
+  if (hasJournal && operation === 'chargeMobileMoney')
+    throw new ConfigurationError(
+      `${operation}: a client with a journal needs an idempotencyKey for each charge. ${hint}`,
+      { operation },
+    );
+  return null;
+}
+
+/** The options of `resolve`: who resolves the key, and why. The others are those of the request to the service. */
+export interface ResolveOptions extends RequestOptions, ResolutionNote {}
+
+/** Who resolves a key, and why, is checked with the resolution. */
+export const resolveOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    ...requestShape,
+    by: unchecked<string>(),
+    reason: unchecked<string>(),
+    revision: unchecked<string>(),
+  }))();
+
+/** The options of `close`. */
+export interface CloseOptions {
+  /**
+   * How long the calls in flight are waited for, in milliseconds. Those that have not ended by then are written to
+   * `logger`, or with `console.error`.
+   *
+   * @default 30_000
+   */
+  timeout?: number | undefined;
+}
+
+// The options of polling and of a wait.
+
+/** How all waits of a client poll. All durations are in milliseconds. */
+export interface PollingOptions extends Schedule {
+  /**
+   * The statuses that end a wait. The service does not document whether an abandoned payment can still succeed. If yours
+   * can, leave `abandoned` out.
+   *
+   * @default ['success', 'failed', 'abandoned']
+   */
+  finalStatuses?: readonly KnownStatus[] | undefined;
+  /**
+   * The maximum number of polls in flight.
+   *
+   * @default 64
+   */
+  maxConcurrency?: number | undefined;
+  /**
+   * The maximum number of polls sent in a second, at most a tenth of them at once. Over the limit, the poll that is due
+   * earliest goes first.
+   *
+   * @default 50
+   */
+  maxRequestsPerSecond?: number | undefined;
+}
+
+const optionalDelay = (name: string, least: number) =>
+  optionalNumber(
+    (value) => value >= least && value <= MAX_TIMEOUT_MS,
+    `${name} must be milliseconds, at least ${least} and under 2^31.`,
+  );
+
+const scheduleShape = /* @__PURE__ */ (() =>
+  ({
+    initialDelay: optionalDelay('initialDelay', 0),
+    minDelay: optionalDelay('minDelay', 1),
+    maxDelay: optionalDelay('maxDelay', 1),
+    timeout: optionalNumber(
+      (timeout) => timeout > 0,
+      'The timeout of a wait must be milliseconds, more than 0.',
+    ),
+  }) satisfies OptionsShape<Schedule>)();
+
+const isKnownStatus = (value: unknown) => transactionStatuses.some((status) => status === value);
+
+const finalStatuses = /* @__PURE__ */ (() =>
+  z.optional(
+    z
+      .custom<readonly KnownStatus[]>((value) => Array.isArray(value) && value.includes('success'), {
+        error: "finalStatuses must be a list with 'success' in it: no status follows a payment.",
+        abort: true,
+      })
+      .check(
+        z.refine((statuses) => statuses.every(isKnownStatus), {
+          error: `finalStatuses must be some of ${transactionStatuses.join(', ')}.`,
+        }),
+      ),
+  ))();
+
+const pollingSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    ...scheduleShape,
+    finalStatuses,
+    maxConcurrency: optionalNumber(
+      (value) => Number.isInteger(value) && value >= 1,
+      'polling.maxConcurrency must be a whole number, 1 or more.',
+    ),
+    maxRequestsPerSecond: optionalNumber(
+      (value) => value > 0 && value <= 1_000_000,
+      'polling.maxRequestsPerSecond must be more than 0 and at most 1,000,000.',
+    ),
+  } satisfies OptionsShape<PollingOptions>))();
+
+function normalizePolling(options: PollingOptions = {}) {
+  const given = parseOptions(pollingSchema, options, { prefix: 'polling.' });
+  const { maxConcurrency = 64, maxRequestsPerSecond = 50, ...rules } = given;
+  const defaults = { ...defaultSchedule, finalStatuses: defaultFinalStatuses };
+  return { rules: normalizePollingRules(rules, defaults), maxConcurrency, maxRequestsPerSecond };
+}
+
+/** What spaces and ends the polls of a wait. Waits without options of their own share one object. */
+export interface PollingRules {
+  initialDelay: number;
+  minDelay: number;
+  maxDelay: number;
+  timeout: number;
+  finalStatuses: readonly string[];
+}
+
+type PollingRulesOptions = Schedule & { finalStatuses?: readonly KnownStatus[] | undefined };
+
+/**
+ * Fills in `defaults` for what spaces and ends polls.
+ *
+ * @throws {ConfigurationError} if `minDelay` is more than `maxDelay`.
+ */
+export function normalizePollingRules(
+  options: PollingRulesOptions,
+  defaults: PollingRules,
+  operation?: OperationName,
+): PollingRules {
+  const { initialDelay = defaults.initialDelay, minDelay = defaults.minDelay } = options;
+  const { maxDelay = Math.max(defaults.maxDelay, minDelay), timeout = defaults.timeout } = options;
+  if (minDelay > maxDelay)
+    throw new ConfigurationError('minDelay must not be more than maxDelay.', { operation });
+  // A copy: what ends a wait must not change during the wait.
+  const finals = options.finalStatuses ? [...options.finalStatuses] : defaults.finalStatuses;
+  return { initialDelay, minDelay, maxDelay, timeout, finalStatuses: finals };
+}
+
+/** The options of `reconcile`. `timeout` bounds the check of each reference, counted from when that check is queued. */
+export interface ReconcileOptions extends Omit<WaitOptions, 'expect' | 'startedAt' | 'finalStatuses'> {}
+
+/** A reference for `reconcile`, with what is known of its charge. */
+export interface ReconcileItem {
+  reference: string;
+  /**
+   * What the transaction must show, whatever its status. Otherwise the `error` of this reference is a
+   * `TransactionMismatchError`.
+   *
+   * @default none: any amount and currency
+   * @example { amount: '25.50', currency: 'GHS' }
+   */
+  expect?: Expectation | undefined;
+  /**
+   * When the charge was made, in milliseconds since 1970. The check is made at least `initialDelay` after it.
+   *
+   * @default none: the check is made at once
+   */
+  startedAt?: number | undefined;
+}
+
+const reconcileShape = /* @__PURE__ */ (() =>
+  ({
+    ...requestShape,
+    ...scheduleShape,
+    onPoll: optionalFunction<(poll: Poll) => void>('onPoll'),
+  }) satisfies OptionsShape<ReconcileOptions>)();
+
+export const reconcileOptionsSchema = /* @__PURE__ */ (() => z.strictObject(reconcileShape))();
 
 /**
  * The options of `waitForFinalStatus` and `watch`. Waits on one reference share their polls. The wait with the shortest
@@ -305,6 +707,17 @@ export interface WaitOptions extends RequestOptions, Omit<Schedule, 'timeout'> {
   finalStatuses?: readonly KnownStatus[] | undefined;
 }
 
+export const waitOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    ...reconcileShape,
+    expect: unchecked<Expectation>(),
+    startedAt: optionalNumber(
+      (value) => Number.isFinite(value) && value >= MIN_EPOCH_MS,
+      'startedAt must be milliseconds since 1970, as Date.now() returns: not seconds. Nothing was sent.',
+    ),
+    finalStatuses,
+  } satisfies OptionsShape<WaitOptions>))();
+
 /** What `onPoll` gets after each poll: enough for a progress line. */
 export interface Poll {
   reference: string;
@@ -318,120 +731,4 @@ export interface Poll {
   error: PaymentsError | undefined;
   /** Milliseconds to the next poll, or `null` if there will be none. */
   nextDelay: number | null;
-}
-
-/** The options of `reconcile`. `timeout` bounds the check of each reference, counted from when that check is queued. */
-export interface ReconcileOptions extends Omit<WaitOptions, 'expect' | 'startedAt' | 'finalStatuses'> {}
-
-/** A reference for `reconcile`, with what is known of its charge. */
-export interface ReconcileItem {
-  reference: string;
-  /**
-   * What the transaction must show, whatever its status. Otherwise the `error` of this reference is a
-   * `TransactionMismatchError`.
-   *
-   * @default none: any amount and currency
-   * @example { amount: '25.50', currency: 'GHS' }
-   */
-  expect?: Expectation | undefined;
-  /**
-   * When the charge was made, in milliseconds since 1970. The check is made at least `initialDelay` after it.
-   *
-   * @default none: the check is made at once
-   */
-  startedAt?: number | undefined;
-}
-
-/** The options of `resolve`: who resolves the key, and why. The others are those of the request to the service. */
-export interface ResolveOptions extends RequestOptions, ResolutionNote {}
-
-/** The options of `close`. */
-export interface CloseOptions {
-  /**
-   * How long the calls in flight are waited for, in milliseconds. Those that have not ended by then are written to
-   * `logger`, or with `console.error`.
-   *
-   * @default 30_000
-   */
-  timeout?: number | undefined;
-}
-
-/** How all waits of a client poll. All durations are in milliseconds. */
-export interface PollingOptions extends Schedule {
-  /**
-   * The statuses that end a wait. The service does not document whether an abandoned payment can still succeed. If yours
-   * can, leave `abandoned` out.
-   *
-   * @default ['success', 'failed', 'abandoned']
-   */
-  finalStatuses?: readonly KnownStatus[] | undefined;
-  /**
-   * The maximum number of polls in flight.
-   *
-   * @default 64
-   */
-  maxConcurrency?: number | undefined;
-  /**
-   * The maximum number of polls sent in a second, at most a tenth of them at once. Over the limit, the poll that is due
-   * earliest goes first.
-   *
-   * @default 50
-   */
-  maxRequestsPerSecond?: number | undefined;
-}
-
-/** The client's options, checked, with every default filled in. */
-export interface NormalizedOptions {
-  readonly apiKey: string | (() => string | Promise<string>);
-  readonly mode: Mode;
-  readonly keyRules: KeyRules;
-  readonly baseUrl: string;
-  readonly timeout: number;
-  readonly maxRetries: number;
-  /** `Infinity` for none. */
-  readonly maxAmount: number;
-  readonly fetch: Fetch | undefined;
-  readonly transport: Transport | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly polling: NormalizedPolling;
-  readonly report: Report;
-  /** The same, but `undefined` if nothing listens. */
-  readonly reportRequest: Report | undefined;
-  /** Returns a reference as it can be printed. */
-  readonly redactReference: (reference: string) => string;
-  readonly journal: Journal | undefined;
-}
-
-/** Which keys a client can use. */
-export interface KeyRules {
-  readonly requiredMode: 'live' | 'test' | undefined;
-  /** Whether the base URL is http to another machine: only a test key is sent there. */
-  readonly isHttpToOthers: boolean;
-}
-
-/** The mode that the shape of a key shows. The shape of a live key is not documented. */
-export type Mode = 'test' | 'unknown';
-
-/** A call's options, checked, with the client's own filled in. */
-export interface NormalizedRequestOptions {
-  readonly signal: AbortSignal | undefined;
-  readonly timeout: number;
-  readonly maxRetries: number;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** The client's polling options, checked, with every default filled in. */
-export interface NormalizedPolling {
-  rules: PollingRules;
-  maxConcurrency: number;
-  maxRequestsPerSecond: number;
-}
-
-/** What spaces and ends the polls of a wait. Waits without options of their own share one object. */
-export interface PollingRules {
-  initialDelay: number;
-  minDelay: number;
-  maxDelay: number;
-  timeout: number;
-  finalStatuses: readonly string[];
 }

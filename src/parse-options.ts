@@ -84,3 +84,31 @@ function isAbortSignal(value: unknown): boolean {
   if (!isObject(value) || typeof Reflect.get(value, 'aborted') !== 'boolean') return false;
   return SIGNAL_METHODS.every((method) => typeof Reflect.get(value, method) === 'function');
 }
+
+/** @throws {ConfigurationError} if the environment cannot be read, as on Deno without the permission. */
+export function readEnv(name: string): string | undefined {
+  try {
+    return typeof process === 'undefined' ? undefined : process.env?.[name];
+  } catch {
+    const advice = `Pass it as an option, or run Deno with --allow-env=${name}.`;
+    throw new ConfigurationError(`The environment variable ${name} cannot be read. ${advice}`);
+  }
+}
+
+/** @throws {ConfigurationError} if a value is what a script or a template makes of a variable that is not set. */
+export function refuseUnexpanded(what: string, variable: string, value: string): void {
+  if (!/^(?:undefined|null)$|\$\{.*\}/s.test(value)) return;
+  throw new ConfigurationError(
+    `${what} is the text undefined or null, or has a \${…} in it: is the variable ${variable} set? Nothing was sent.`,
+  );
+}
+
+/** Names a read in the error of a wrong argument, so that its `outcome` is `null`: it says nothing about the money. */
+export function runAsRead<Result>(check: () => Result): Result {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError) || error.operation !== undefined) throw error;
+    throw new ConfigurationError(error.message, { operation: 'verify' });
+  }
+}

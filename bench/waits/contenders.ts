@@ -4,7 +4,7 @@ import pWaitFor from 'p-wait-for';
 import type { Transaction } from '../../src/api/transaction.ts';
 import type { CallResult } from '../../src/http/attempt.ts';
 import { PaymentsClient } from '../../src/index.ts';
-import { normalizeOptions } from '../../src/normalize-options.ts';
+import { normalizeOptions } from '../../src/options.ts';
 import { normalizeWait } from '../../src/polling/normalize-wait.ts';
 import { Poller } from '../../src/polling/poller.ts';
 

@@ -127,13 +127,13 @@ async function checkAll({ name, record }: DueRecord, hold: Hold, context: StepCo
       return checked;
     }),
   );
-  const denied = checks.find(({ error }) => error instanceof PermissionError);
-  if (!denied || record.payments.some((payment) => seenOf(payment)?.failing)) return checks;
+  const deniedCheck = checks.find(({ error }) => error instanceof PermissionError);
+  if (!deniedCheck || record.payments.some((payment) => seenOf(payment)?.failing)) return checks;
   // One payment that the key is not allowed to read must not stop those that it is allowed to read.
   onChecked();
   if (!(await isDenied())) return checks;
   await hold.write((known) => change(name, context, { known, dueIn: getPause(1, Math.random()) }));
-  throw denied.error;
+  throw deniedCheck.error;
 }
 
 /**

@@ -1,27 +1,20 @@
 import type { OperationName } from '../api/operations.ts';
-import { type AnyTransaction, ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
+import { isTestKey, resolveApiKey } from '../api-key.ts';
+import { type AnyTransaction, PaymentsError } from '../errors.ts';
 import type { ResponseEvent } from '../events.ts';
-import { isTestKey, validateApiKey } from '../normalize-options.ts';
-import type {
-  KeyRules,
-  NormalizedOptions,
-  NormalizedRequestOptions,
-  Transport,
-  TransportRequest,
-} from '../options.ts';
-import { createRedact, type Redact, redactUnknownSecrets } from '../support/redact.ts';
-import { ensureInspectable, sanitizeError } from '../support/sanitize-error.ts';
-import { CallerAborted, DeadlineExceeded, elapsedSince, readClocks, withTimeout } from '../support/timing.ts';
+import type { NormalizedOptions, NormalizedRequestOptions, Transport, TransportRequest } from '../options.ts';
+import { createRedact, type Redact } from '../support/redact.ts';
+import { ensureInspectable } from '../support/sanitize-error.ts';
+import { CallerAborted, DeadlineExceeded, withTimeout } from '../support/timing.ts';
 import { stringField } from '../support/untrusted.ts';
 import { version } from '../support/version.ts';
 import type { Call } from './call.ts';
 import { type AttemptContext, internalError } from './error-mapping.ts';
+import { Gate } from './gate.ts';
 import { interpretResponse } from './interpret-response.ts';
 import { hasOwnConnections } from './not-sent.ts';
 import { REQUEST_ID, type RequestIds, readServiceRequestId } from './request-id.ts';
 import { ResponseBuffer } from './response.ts';
-import { onSendHeaders } from './send-headers.ts';
-import { flushSocketCloses } from './socket-closes.ts';
 import { type RequestTrace, traceRequest } from './tracing.ts';
 
 /** What the attempts of one client share. */
@@ -70,7 +63,7 @@ export function sendAttempt<Input, Request extends object, Result extends AnyTra
       operation,
       attempt,
       ...(reference === undefined ? {} : { reference: redactReference(reference) }),
-      ...(call.redactedKey ? { idempotencyKey: call.redactedKey() } : {}),
+      ...(call.lease ? { idempotencyKey: call.lease.redactedKey } : {}),
     }),
     (trace) => sendTraced(sender, call, target, attempt, trace),
     ({ result }) => redactReference(result.reference),
@@ -85,10 +78,11 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
   trace: Pick<RequestTrace, 'requestId' | 'status'>,
 ): Promise<CallResult<Result>> {
   const { client, transport, closing, recentKeys, requestIds } = sender;
-  const { operation, request, body, signal, timeout } = call;
+  const { operation, request, body, signal, timeout, lease } = call;
   signal?.throwIfAborted();
+  const first = attempt === 1 ? lease?.first : undefined;
   // In a later turn: fake timers of a test that pass a minute at once must not pass the timeout of this request with it.
-  const apiKey = await (call.apiKey ?? resolveApiKey(client, operation.name, call));
+  const apiKey = await (first?.apiKey ?? resolveApiKey(client, operation.name, call));
   rememberKey(apiKey, recentKeys);
   const createRedactor = () =>
     createRedact(
@@ -97,20 +91,22 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
       stringField(request, 'customer_email'),
     );
   const ownId = call.headers[REQUEST_ID];
-  const sentId = ownId ?? call.requestId ?? requestIds.create();
+  const sentId = ownId ?? first?.requestId ?? requestIds.create();
   const requestId = ownId === undefined ? sentId : createRedactor().id(ownId);
-  if (attempt > 1) await call.beforeRetry?.({ requestId });
-  if (body !== undefined) await flushSocketCloses();
-  signal?.throwIfAborted();
-  if (closing.aborted) throw new ClosedError(operation.name);
-  call.beforeSending?.({ apiKey, requestId });
+  const response = new ResponseBuffer();
+  const gate = new Gate(call, closing, response);
+  await gate.prepare({ attempt, apiKey, requestId });
+  gate.open();
 
   const headers = buildHeaders(call.headers, sentId, apiKey, body !== undefined);
   client.reportRequest?.({ type: 'request', ...subject, attempt, requestId });
   trace.requestId = requestId;
-  const exchange = new Exchange();
-  await exchange.run(transport, { method: operation.method, url, headers, body }, sentId, call);
-  const { response, thrown } = exchange;
+  const sent = await transmit(
+    transport,
+    { method: operation.method, url, headers, body },
+    { response, timeout, signal, gate, sentId },
+  );
+  const { thrown } = sent;
 
   let redactor: Redact | undefined;
   const redact = () => {
@@ -126,12 +122,12 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
   const createContext = (): AttemptContext => ({
     operation: operation.name,
     // A listener can abort the call at the last moment: nothing was sent then.
-    outcome: exchange.isDispatched && operation.method !== 'GET' ? 'unknown' : null,
+    outcome: sent.isDispatched && operation.method !== 'GET' ? 'unknown' : null,
     timeout,
     url,
-    idempotencyKey: call.redactedKey?.(),
+    idempotencyKey: lease?.redactedKey,
     hasTestKey: isTestKey(apiKey),
-    hasOwnConnections: exchange.hasOwnConnections,
+    hasOwnConnections: sent.hasOwnConnections,
     requestId: serviceRequestId ?? requestId,
     // Only when it is needed: an error of its own must not hide that a charge might exist.
     get redact() {
@@ -144,7 +140,7 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
     ...subject,
     attempt,
     status: response.status,
-    duration: exchange.duration,
+    duration: sent.duration,
     requestId,
     ...(serviceRequestId === undefined ? {} : { serviceRequestId }),
   });
@@ -161,44 +157,6 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
       error: failure instanceof PaymentsError ? failure.code : 'aborted',
     });
     throw failure;
-  }
-}
-
-/**
- * Returns the API key, or asks the caller's function for it.
- *
- * @throws {ConfigurationError} if the caller's function fails or is late, or if the key cannot work. Nothing was sent.
- */
-export function resolveApiKey(
-  { apiKey, keyRules }: Pick<NormalizedOptions, 'apiKey' | 'keyRules'>,
-  operation: OperationName,
-  options: Pick<NormalizedRequestOptions, 'timeout' | 'signal'>,
-): string | Promise<string> {
-  return typeof apiKey === 'string' ? apiKey : askForKey(apiKey, keyRules, operation, options);
-}
-
-/** The key might come from anywhere and take long, so `timeout` bounds it as it bounds a request. */
-async function askForKey(
-  apiKey: () => string | Promise<string>,
-  keyRules: KeyRules,
-  operation: OperationName,
-  { timeout, signal }: Pick<NormalizedRequestOptions, 'timeout' | 'signal'>,
-): Promise<string> {
-  try {
-    return validateApiKey(await withTimeout(timeout, signal, async () => apiKey()), keyRules);
-  } catch (thrown) {
-    const error = ensureInspectable(thrown);
-    if (error instanceof CallerAborted) throw error.reason;
-    if (error instanceof ConfigurationError)
-      throw new ConfigurationError(redactUnknownSecrets(error.message), { operation });
-    const isLate = error instanceof DeadlineExceeded;
-    const problem = isLate ? `returned no key within ${timeout} ms` : 'failed';
-    const cause = isLate ? undefined : sanitizeError(error, redactUnknownSecrets);
-    throw new ConfigurationError(`The apiKey function ${problem}, so nothing was sent.`, {
-      operation,
-      cause,
-      retryable: true,
-    });
   }
 }
 
@@ -230,55 +188,43 @@ function buildHeaders(
   return headers;
 }
 
-/** Until when a request can leave. */
-type Limits = Pick<Call<unknown, object, unknown>, 'timeout' | 'signal' | 'lease'>;
-
-/** One request on its way, and what has come of it. */
-class Exchange {
-  readonly response = new ResponseBuffer();
+/** What came of one request, besides its response. */
+interface Transmitted {
+  readonly isDispatched: boolean;
+  readonly hasOwnConnections: boolean;
   /** What ended it early: whatever the transport threw, {@link DeadlineExceeded} or {@link CallerAborted}. */
-  thrown: unknown;
-  isDispatched = false;
-  hasOwnConnections = false;
+  readonly thrown: unknown;
   /** In milliseconds. */
-  duration = 0;
-  #areHeadersSent = false;
+  readonly duration: number;
+}
 
-  /** Whether the request is known to have left this process within its limits. */
-  get #hasLeft(): boolean {
-    return this.#areHeadersSent || this.response.status !== null;
-  }
+interface TransmitContext extends Pick<NormalizedRequestOptions, 'timeout' | 'signal'> {
+  readonly response: ResponseBuffer;
+  readonly gate: Gate;
+  /** The id that the request carries. */
+  readonly sentId: string;
+}
 
-  /**
-   * Resolves in every case. A request that has not left within its time limit and its lease never does: a transport might be
-   * connecting for it while the process is frozen.
-   */
-  async run(
-    transport: Transport,
-    request: Omit<TransportRequest, 'signal'>,
-    requestId: string,
-    { timeout, signal: callerSignal, lease }: Limits,
-  ): Promise<void> {
-    const startedAt = readClocks();
-    let release = () => {};
-    const send = async (signal: AbortSignal, stop: (why: Error) => void) => {
-      const stopForLease = () => stop(new Error('the lease of the idempotency key is over'));
-      release = onSendHeaders(requestId, () => {
-        if (elapsedSince(startedAt) >= timeout) stop(new DeadlineExceeded());
-        else if (lease?.isHeld === false) stopForLease();
-        else this.#areHeadersSent = true;
-      });
-      lease?.over.addEventListener('abort', () => this.#hasLeft || stopForLease());
-      this.isDispatched = true;
-      this.hasOwnConnections = hasOwnConnections(transport);
-      await transport.send({ ...request, signal }, this.response);
-    };
-    try {
-      await withTimeout(timeout, callerSignal, send, () => this.#hasLeft);
-    } catch (error) {
-      this.thrown = ensureInspectable(error) ?? new Error('fetch failed without an error.');
-    }
-    release();
-    this.duration = performance.now() - startedAt.monotonic;
+/** Gives a request to the transport. Resolves in every case. */
+async function transmit(
+  transport: Transport,
+  request: Omit<TransportRequest, 'signal'>,
+  { response, timeout, signal: callerSignal, gate, sentId }: TransmitContext,
+): Promise<Transmitted> {
+  const startedAt = performance.now();
+  let [isDispatched, isOwn] = [false, false];
+  let thrown: unknown;
+  const send = async (signal: AbortSignal, stop: (why: Error) => void) => {
+    gate.watch(sentId, stop);
+    isDispatched = true;
+    isOwn = hasOwnConnections(transport);
+    await transport.send({ ...request, signal }, response);
+  };
+  try {
+    await withTimeout(timeout, callerSignal, send, () => gate.hasLeft);
+  } catch (error) {
+    thrown = ensureInspectable(error) ?? new Error('fetch failed without an error.');
   }
+  gate.close();
+  return { isDispatched, hasOwnConnections: isOwn, thrown, duration: performance.now() - startedAt };
 }

@@ -2,10 +2,15 @@ import type * as z from 'zod/mini';
 import { expectationSchema } from '../api/input.ts';
 import type { Operation } from '../api/operations.ts';
 import { type AnyTransaction, type InputIssue, InvalidInputError } from '../errors.ts';
-import { normalizeRequestOptions } from '../normalize-options.ts';
-import type { NormalizedOptions, NormalizedRequestOptions, UnkeyedOptions } from '../options.ts';
+import {
+  type NormalizedOptions,
+  type NormalizedRequestOptions,
+  normalizeRequestOptions,
+  type UnkeyedOptions,
+} from '../options.ts';
 import { findNearestName, isPlainName } from '../support/unknown-option.ts';
 import { isRecord } from '../support/untrusted.ts';
+import type { SendLease } from './gate.ts';
 import { refuseOldRuntime } from './transport.ts';
 
 /** A call that has passed every check: what to send, and how. */
@@ -16,18 +21,8 @@ export interface Call<Input, Request extends object, Result> extends NormalizedR
   body: string | undefined;
   /** What `body` is the text of. */
   fields?: object | undefined;
-  /** Returns the call's idempotency key, redacted, if it has one. */
-  redactedKey?: (() => string) | undefined;
-  /** The API key of the first attempt, if the call has asked for it already. */
-  apiKey?: string | undefined;
-  /** The `X-Request-Id` of the first attempt, if the call has one already. */
-  requestId?: string | undefined;
-  /** The claim under which it is sent: once that is over, nothing more leaves. */
-  lease?: { readonly isHeld: boolean; readonly over: AbortSignal } | undefined;
-  /** Called before each retry, with the redacted id of its request. If it rejects, nothing is sent. */
-  beforeRetry?: ((retry: { requestId: string }) => Promise<void>) | undefined;
-  /** Called before each request leaves, with what it carries. If it throws, nothing is sent. */
-  beforeSending?: ((sending: { apiKey: string; requestId: string }) => void) | undefined;
+  /** Of its idempotency key, if it has one. */
+  lease?: SendLease | undefined;
 }
 
 /**

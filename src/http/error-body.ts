@@ -122,7 +122,7 @@ function isCutOff({ headers, text, json }: ResponseBuffer): boolean {
 export function extractReference(response: ResponseBuffer, redact: Redact): string | undefined {
   const documented = referenceInData(response.json);
   if (documented !== undefined) return documented;
-  const values = listStrings(response.json).filter(isReference);
+  const values = listStrings(response.json).filter(isValidReference);
   const [found, ...others] = new Set(
     values.length > 0 ? values : findReferencesInText(readableText(response)),
   );
@@ -130,7 +130,7 @@ export function extractReference(response: ResponseBuffer, redact: Redact): stri
   return found !== undefined && others.length === 0 && redact(found) === found ? found : undefined;
 }
 
-const isReference = (text: string) => referenceSchema.safeParse(text).success;
+const isValidReference = (text: string) => referenceSchema.safeParse(text).success;
 
 function referenceInData(body: unknown): string | undefined {
   if (!isObject(body) || !('data' in body)) return undefined;
@@ -166,7 +166,7 @@ const MAX_SEARCH_LENGTH = 64 * 1024;
 
 function findReferencesInText(text: string): string[] {
   const mentions = /(?<![\w-])TXN-[\w.~:-]{0,250}\w(?=[.,:;!?]{0,9}(?:[\s"'<>)\]}]|$))/g;
-  return (text.slice(0, MAX_SEARCH_LENGTH).match(mentions) ?? []).filter(isReference);
+  return (text.slice(0, MAX_SEARCH_LENGTH).match(mentions) ?? []).filter(isValidReference);
 }
 
 /** Headers that can name a transaction. */

@@ -100,7 +100,7 @@ export function lateResponseError(
 }
 
 /** The 4xx statuses of RFC 9110 and of IANA's registry. 408 is left out: it says that the service waited in vain. */
-const REFUSALS = new Set([
+const REFUSAL_STATUSES = new Set([
   ...[400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 412, 413, 414, 415, 416, 417],
   ...[421, 422, 423, 424, 425, 426, 428, 429, 431, 451],
 ]);
@@ -118,7 +118,7 @@ export function statusError(
     const isTemporary = status >= 500 || [408, 425, 429].includes(status);
     return apiError(context, response, status, null, isTemporary);
   }
-  if (!REFUSALS.has(status)) {
+  if (!REFUSAL_STATUSES.has(status)) {
     const error = apiError(context, response, status, 'unknown', false);
     return unknownUnlessRead(context, error, extractReference(response, context.redact));
   }

@@ -10,7 +10,7 @@ export type ResponseHeaders = Pick<Headers, 'get'>;
 const NO_HEADERS: ResponseHeaders = { get: () => null };
 
 // One for all responses: each takes as long to make as a small body takes to decode.
-const utf8 = new TextDecoder();
+const bodyDecoder = new TextDecoder();
 
 /** What has arrived of a response so far. It is filled as data arrives, so that a part is not lost. */
 export class ResponseBuffer implements ResponseSink {
@@ -42,7 +42,7 @@ export class ResponseBuffer implements ResponseSink {
 
   /** The body as text, decoded once. Read it after the last chunk. */
   get text(): string {
-    this.#text ??= utf8.decode(concat(this.#chunks));
+    this.#text ??= bodyDecoder.decode(concat(this.#chunks));
     return this.#text;
   }
 

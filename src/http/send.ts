@@ -39,7 +39,7 @@ export function createSend(
     const { subject } = target;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await sendAttempt(sender, toAttempt(call, attempt), target, attempt);
+        return await sendAttempt(sender, call, target, attempt);
       } catch (error) {
         const rateLimit = findRateLimit(error);
         if (rateLimit) onRateLimited(rateLimit.retryAfter);
@@ -50,14 +50,6 @@ export function createSend(
       }
     }
   };
-}
-
-/** A retry asks for the key again, since it might have been rotated, and its request has an id of its own. */
-function toAttempt<Input, Request extends object, Result>(
-  call: Call<Input, Request, Result>,
-  attempt: number,
-): Call<Input, Request, Result> {
-  return attempt === 1 ? call : { ...call, apiKey: undefined, requestId: undefined };
 }
 
 /** A reference has passed its schema, so it cannot change the path. */

@@ -1,6 +1,8 @@
 /** A press of "Pay", or a call with a key: the rules decide by the record what is sent, and claim it in the same write. */
 
 import { type CreateOperation, DEFAULT_CURRENCY, type OperationName } from '../api/operations.ts';
+import type { DetectedMode } from '../api-key.ts';
+import { detectMode } from '../api-key.ts';
 import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
@@ -12,8 +14,7 @@ import type { Found, Records } from '../journal/records.ts';
 import { complete } from '../ledger/outcome.ts';
 import { type Ask, type Pressed, press } from '../ledger/press.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
-import { detectMode } from '../normalize-options.ts';
-import type { Mode, PollingRules } from '../options.ts';
+import type { PollingRules } from '../options.ts';
 import { MAX_TIMEOUT_MS } from '../support/max-timeout.ts';
 import { CallerAborted, readClocks, type Timestamp, withDeadline } from '../support/timing.ts';
 import { createFingerprint, digestService } from './fingerprint.ts';
@@ -39,7 +40,7 @@ export interface KeyedCall<Input, Request extends CreateRequest, Result> {
 /** The API key that a call begins with, and the service and mode that it is for. */
 export interface Origin {
   readonly apiKey: string;
-  readonly mode: Mode;
+  readonly mode: DetectedMode;
   /** A digest of base URL and mode. */
   readonly service: string;
 }
@@ -116,7 +117,7 @@ interface Pressing {
 }
 
 /** How long the journal is waited for after the caller's abort, in milliseconds, so that a claim can still be released. */
-const ABORT_GRACE = 1_000;
+export const ABORT_GRACE = 1_000;
 
 /**
  * Decides what a press does, and claims the payment that it begins. It rejects with the signal's own reason: a claim that is
@@ -125,7 +126,7 @@ const ABORT_GRACE = 1_000;
  * @throws {ConfigurationError} if the record belongs to another service or mode.
  * @throws {JournalError} if the journal fails. Nothing was sent.
  */
-export async function decide(
+export async function claimPayment(
   { records, access, since, startAnother, signal }: Pressing,
   facts: AttemptFacts,
   known: Found | undefined,

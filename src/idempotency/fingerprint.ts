@@ -1,7 +1,7 @@
 import type { OperationName } from '../api/operations.ts';
+import type { DetectedMode } from '../api-key.ts';
 import { ConfigurationError, InvalidInputError } from '../errors.ts';
 import type { RecordName } from '../journal/names.ts';
-import type { Mode } from '../options.ts';
 import { createDigest } from '../support/digest.ts';
 import { isRecord } from '../support/untrusted.ts';
 
@@ -45,6 +45,6 @@ function sortFields(fields: Record<string, unknown>): object {
 }
 
 /** Returns the digest that identifies a service and mode in a journal, without revealing the address. */
-export function digestService(baseUrl: string, mode: Mode): Promise<string> {
+export function digestService(baseUrl: string, mode: DetectedMode): Promise<string> {
   return createDigest('SHA-256', JSON.stringify([baseUrl, mode]));
 }

@@ -7,7 +7,7 @@ import type { JournalCore } from '../journal/core.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { type Resolution, type ResolutionNote, validateResolution } from '../journal/resolution.ts';
 import type { AskedService } from '../journal/resolve.ts';
-import { runAsRead } from '../normalize-options.ts';
+import { runAsRead } from '../parse-options.ts';
 import { toChecked, toFailedCheck } from './check.ts';
 import { assertService, resolveOrigin } from './claim.ts';
 

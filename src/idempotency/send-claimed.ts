@@ -1,5 +1,6 @@
 /** Sends the request of a claimed payment, and records what came of it before anybody hears of it. */
 
+import { detectMode } from '../api-key.ts';
 import type { ClientAccess } from '../client-access.ts';
 import {
   type AnyTransaction,
@@ -9,14 +10,14 @@ import {
   TransactionMismatchError,
 } from '../errors.ts';
 import type { JournalEvent } from '../events.ts';
+import type { SendLease } from '../http/gate.ts';
 import { Attempt, type AttemptFacts, type RequestOutcome } from '../journal/attempt.ts';
 import { JOURNAL_TIMEOUT } from '../journal/call-store.ts';
 import type { Records } from '../journal/records.ts';
 import type { LedgerRecord, RecordedError } from '../ledger/record.ts';
-import { detectMode } from '../normalize-options.ts';
 import { CallerAborted, withDeadline } from '../support/timing.ts';
 import { orUndefined, stringField } from '../support/untrusted.ts';
-import type { CreateRequest, Decided, KeyedCall, Origin } from './claim.ts';
+import { ABORT_GRACE, type CreateRequest, type Decided, type KeyedCall, type Origin } from './claim.ts';
 import { type KeyContext, leaseExpiredError, modeChangedError, notSentError } from './key-errors.ts';
 import { toStoredResult, toStoredStatus } from './stored-result.ts';
 
@@ -32,7 +33,7 @@ export interface Claim {
 }
 
 /** How a request ended, and the record after that. */
-export interface Sent<Result> {
+export interface RecordedSend<Result> {
   readonly record: LedgerRecord | null;
   /** `false`: the journal did not take the outcome yet. It is tried on. */
   readonly isRecorded: boolean;
@@ -65,34 +66,35 @@ export async function sendClaimed<Input, Request extends CreateRequest, Result e
   keyed: KeyedCall<Input, Request, Result>,
   context: KeyContext,
   { facts, decided, origin, requestId, hasWaited }: Claim,
-): Promise<Sent<Result>> {
+): Promise<RecordedSend<Result>> {
   const { call } = keyed;
   const attempt = new Attempt(records, facts, decided.found, decided.requestedAt);
   const assertHeld = () => {
     if (!attempt.isHeld) throw leaseExpiredError(context);
   };
+  const lease: SendLease = {
+    get redactedKey() {
+      return context.redactedKey;
+    },
+    first: { apiKey: hasWaited ? undefined : origin.apiKey, requestId },
+    get isHeld() {
+      return attempt.isHeld;
+    },
+    over: attempt.over,
+    async admit(request) {
+      if (detectMode(request.apiKey) !== origin.mode) throw modeChangedError(context);
+      if (request.attempt === 1) return;
+      await attempt.recordRequest(request.requestId, assertHeld).catch((error: unknown) => {
+        assertHeld();
+        throw notSentError(context, error);
+      });
+    },
+    assertHeld,
+  };
   const record = (outcome: RequestOutcome) => recordOutcome(access, attempt, context, outcome, call.signal);
   let response: Awaited<ReturnType<typeof access.send<Input, Request, Result>>>;
   try {
-    response = await access.send({
-      ...call,
-      redactedKey: () => context.redactedKey,
-      apiKey: hasWaited ? undefined : origin.apiKey,
-      requestId,
-      lease: attempt,
-      async beforeRetry(retry) {
-        assertHeld();
-        await attempt.recordRequest(retry.requestId, assertHeld).catch((error: unknown) => {
-          assertHeld();
-          throw notSentError(context, error);
-        });
-        assertHeld();
-      },
-      beforeSending({ apiKey }) {
-        assertHeld();
-        if (detectMode(apiKey) !== origin.mode) throw modeChangedError(context);
-      },
-    });
+    response = await access.send({ ...call, lease });
   } catch (error) {
     const outcome = toOutcome(error, call.signal);
     return { ...(await record(outcome)), result: undefined, error };
@@ -104,9 +106,6 @@ export async function sendClaimed<Input, Request extends CreateRequest, Result e
   };
   return { ...(await record({ is: 'made', result: stored })), result };
 }
-
-/** How long the journal is waited for after the caller's abort, if nothing was sent, in milliseconds. */
-const ABORT_GRACE = 1_000;
 
 /** After this time, an outcome that is not recorded yet is reported, in milliseconds: the process might not live until it is. */
 const REPORT_AFTER = 5_000;

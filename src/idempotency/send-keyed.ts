@@ -17,7 +17,7 @@ import { isSending, referenceOf } from '../ledger/payment.ts';
 import type { Ask } from '../ledger/press.ts';
 import type { LedgerRecord, Payment } from '../ledger/record.ts';
 import { elapsedSince, linkSignals, readClocks, sleep, type Timestamp } from '../support/timing.ts';
-import { type CreateRequest, createAsk, decide, type KeyedCall, resolveOrigin } from './claim.ts';
+import { type CreateRequest, claimPayment, createAsk, type KeyedCall, resolveOrigin } from './claim.ts';
 import { validateIdempotencyKey } from './fingerprint.ts';
 import {
   closedKeyError,
@@ -82,7 +82,7 @@ async function claimKey<Input, Request extends CreateRequest, Result extends Any
     for (;;) {
       const { ask, requestId } = await createAsk(access, keyed, context.redactId);
       const facts = { name, owner, ask };
-      const decided = await decide(pressing, facts, known).catch((error: unknown) => {
+      const decided = await claimPayment(pressing, facts, known).catch((error: unknown) => {
         throw toClaimError(error, context, emit);
       });
       const { decision, found } = decided;
@@ -90,7 +90,7 @@ async function claimKey<Input, Request extends CreateRequest, Result extends Any
       known = decision.do === 'again' ? found : undefined;
       if (known) continue;
       const number = 'number' in decision ? decision.number : undefined;
-      const payment = findReplayed(found.record, number, ask, context, records.now);
+      const payment = findRecordedPayment(found.record, number, ask, context, records.now);
       const isOver = !isSending(payment, records.now) || other.isDead(found.version);
       if (isOver) return { replayed: payment };
       await other.wait(signal);
@@ -137,7 +137,7 @@ function toClaimError(error: unknown, context: KeyContext, emit: Emit): unknown 
 }
 
 /** @throws {IdempotencyConflictError} if the key was used with other input */
-function findReplayed(
+function findRecordedPayment(
   record: LedgerRecord | null,
   number: number | undefined,
   { fingerprint }: Ask,

@@ -48,5 +48,5 @@ const MAX_STORED_CHARS = 16 * 1024;
 function pickPage(result: object, redact: () => Redact): object {
   const address = stringField(result, 'checkout_url');
   if (address === undefined || address.length > MAX_STORED_CHARS) return {};
-  return redact().own(address) === address ? { checkout_url: address } : {};
+  return redact().secrets(address) === address ? { checkout_url: address } : {};
 }

@@ -1,7 +1,7 @@
 /** An attempt that this process has claimed: the lease while its request is under way, and what came of it. */
 
 import { JournalError } from '../errors.ts';
-import { complete, confirm, type MadeCharge, type Outcome, renew } from '../ledger/outcome.ts';
+import { complete, type MadeCharge, type Outcome, recordClaim, renew } from '../ledger/outcome.ts';
 import type { Ask, Owner } from '../ledger/press.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import { SharedAbortController, sleep, type Timestamp } from '../support/timing.ts';
@@ -123,7 +123,7 @@ export class Attempt {
       outcome.is === 'made' ? { ...outcome, isClaimed } : { is: 'made', result: { reference }, isClaimed };
     const confirmed = await this.#records.change(
       name,
-      (before, now) => ({ record: confirm(before, ask.attempt, made, now) }),
+      (before, now) => ({ record: recordClaim(before, ask.attempt, made, now) }),
       { known: late.found },
     );
     return confirmed.found.record;

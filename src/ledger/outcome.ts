@@ -194,7 +194,7 @@ const canTake = (payment: Payment, reference: string): payment is Unknown =>
  * Ends what was named `by` an attempt or a person, once its reference was claimed or refused. Only a payment that is still
  * unresolved becomes `made` by it. What was named and is not to be confirmed is refused or stays.
  */
-export function confirm(
+export function recordClaim(
   before: LedgerRecord | null,
   by: string,
   made: MadeCharge,

@@ -1,7 +1,7 @@
 /** A person decides about a payment. A decision counts only for what that person saw. */
 
 import { type AttentionReason, listAttention, namesReference, recordWinner } from './order.ts';
-import { confirm, createNamedPayment, type MadeCharge } from './outcome.ts';
+import { createNamedPayment, type MadeCharge, recordClaim } from './outcome.ts';
 import {
   findDecision,
   isPaidAfterClosing,
@@ -206,7 +206,7 @@ export function confirmReference(
 ): LedgerRecord | null {
   const { reference } = made.result;
   const named = before?.payments.find(({ claiming }) => claiming?.by === reviewer.id);
-  const record = confirm(before, reviewer.id, made, reviewer.now);
+  const record = recordClaim(before, reviewer.id, made, reviewer.now);
   if (!before || !record || !named) return record;
   const number = before.payments.indexOf(named) + 1;
   const payment = record.payments[number - 1];

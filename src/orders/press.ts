@@ -16,9 +16,9 @@ import { type Checked, checkReference, recordChecks } from '../idempotency/check
 import {
   assertService,
   type CreateRequest,
+  claimPayment,
   createAsk,
   type Decided,
-  decide,
   type KeyedCall,
   type Origin,
   resolveOrigin,
@@ -33,8 +33,8 @@ import { findShown, getState } from '../ledger/order.ts';
 import { isSending } from '../ledger/payment.ts';
 import { type Ask, askPrice, isAskedFor, press } from '../ledger/press.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
-import { createOptionsSchema } from '../normalize-options.ts';
 import type { UnkeyedOptions } from '../options.ts';
+import { createOptionsSchema } from '../options.ts';
 import { type OptionsShape, optionalFlag, parseOptions } from '../parse-options.ts';
 import { createDigest } from '../support/digest.ts';
 import { elapsedSince, readClocks, sleep, type Timestamp } from '../support/timing.ts';
@@ -137,7 +137,11 @@ async function decideAndPay<Input, Request extends CreateRequest, Result extends
   for (;;) {
     const { ask, requestId } = await createAsk(access, keyed, contextOf(1).redactId);
     const facts = { name, owner, ask };
-    const decided: Decided = await decide({ access, records, since, startAnother, signal }, facts, known);
+    const decided: Decided = await claimPayment(
+      { access, records, since, startAnother, signal },
+      facts,
+      known,
+    );
     const { decision, found } = decided;
     known = found;
     const status = () => decideStatus(name.id, found.record, records.now);

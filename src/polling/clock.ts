@@ -91,11 +91,11 @@ const MIN_PROOF = 1_000;
  * A timer stands still while the machine sleeps. A long delay is cut short, so that the poller notices the sleep: to this
  * many milliseconds, or to a fraction of a very long delay.
  */
-const MAX_SLEEP = 9_000;
+const MAX_TIMER_DELAY = 9_000;
 const MIN_SLEEP_FRACTION = 1 / 64;
 
 function limitSleep(delay: number): number {
-  if (delay <= MAX_SLEEP) return delay;
-  const limited = Math.max(Math.min(MAX_SLEEP, delay / 2), delay * MIN_SLEEP_FRACTION);
+  if (delay <= MAX_TIMER_DELAY) return delay;
+  const limited = Math.max(Math.min(MAX_TIMER_DELAY, delay / 2), delay * MIN_SLEEP_FRACTION);
   return Math.min(MAX_TIMEOUT_MS, Math.ceil(limited));
 }

@@ -1,8 +1,13 @@
 import { verify } from '../api/operations.ts';
 import type { Transaction } from '../api/transaction.ts';
 import { validateInput } from '../http/call.ts';
-import { normalizePollingRules, waitOptionsSchema } from '../normalize-options.ts';
-import type { Poll, PollingRules, WaitOptions } from '../options.ts';
+import {
+  normalizePollingRules,
+  type Poll,
+  type PollingRules,
+  type WaitOptions,
+  waitOptionsSchema,
+} from '../options.ts';
 import { parseOptions } from '../parse-options.ts';
 
 /** A wait whose reference and options were validated, with every default filled in. */

@@ -23,7 +23,7 @@ import {
   cloneTransaction,
   createWaiter,
   getWaitResult,
-  isOverdue,
+  isPastDeadline,
   type PollGroup,
   type ResolveWaiter,
   type Waiter,
@@ -241,7 +241,7 @@ export class Poller {
   /** Whether this process, and not the service or a limit, kept a wait from its checks until its deadline. */
   #isMissed(waiter: Waiter, now: number): boolean {
     const { group, dueAt } = waiter;
-    if (isOverdue(waiter)) return now - dueAt >= FINAL_CHECK_TIMEOUT;
+    if (isPastDeadline(waiter)) return now - dueAt >= FINAL_CHECK_TIMEOUT;
     if (now - dueAt >= MISSED_THRESHOLD) return true;
     // A poll that ends at the deadline can free a slot in this very tick, too late for a check.
     return (

@@ -4,8 +4,13 @@ import type { Transaction } from '../api/transaction.ts';
 import { ClosedError, ConfigurationError } from '../errors.ts';
 import { ignoreErrors } from '../events.ts';
 import { validateInput } from '../http/call.ts';
-import { reconcileOptionsSchema } from '../normalize-options.ts';
-import type { PollingRules, ReconcileItem, ReconcileOptions, WaitOptions } from '../options.ts';
+import {
+  type PollingRules,
+  type ReconcileItem,
+  type ReconcileOptions,
+  reconcileOptionsSchema,
+  type WaitOptions,
+} from '../options.ts';
 import { parseOptions } from '../parse-options.ts';
 import { isObject, isPlainObject } from '../support/untrusted.ts';
 import { type Channel, createChannel, type Producer } from './channel.ts';

@@ -97,7 +97,7 @@ export function createWaiter(
 }
 
 /** Whether the deadline has passed and the wait got one more check, whose result ends it. */
-export function isOverdue({ dueAt, deadline }: Waiter): boolean {
+export function isPastDeadline({ dueAt, deadline }: Waiter): boolean {
   return dueAt > deadline;
 }
 
@@ -144,7 +144,7 @@ export function getWaitResult(
     const mismatch = findMismatch(waiter, transaction, requestId, redactReference);
     return mismatch ? { result: 'failed', reason: mismatch } : { result: 'final', transaction, retryAfter };
   }
-  if (!isOverdue(waiter)) return undefined;
+  if (!isPastDeadline(waiter)) return undefined;
   return { result: 'timeout', transaction: callResult && cloneTransaction(callResult.result) };
 }
 

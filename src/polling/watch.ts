@@ -16,10 +16,10 @@ export function watch(poller: Poller, request: NormalizedWait): AsyncGenerator<T
     };
 
     let waiter: Waiter | undefined;
-    const final = new Promise<Transaction>((resolve) => {
+    const ended = new Promise<Transaction>((resolve) => {
       waiter = poller.add({ ...request, onTransaction }, resolve);
     });
-    final.then((transaction) => {
+    ended.then((transaction) => {
       onTransaction(transaction);
       channel.end();
     }, channel.fail);

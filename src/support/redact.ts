@@ -12,7 +12,7 @@ export interface Redact {
   /** Redacts an id that people look for. What only looks like a phone number can be a part of it, and stays. */
   id(text: string): string;
   /** Redacts keys, and the phone number and email of this call only: another email can be a part of an address. */
-  own(text: string): string;
+  secrets(text: string): string;
   /** Redacts the body of a response for an error: as JSON if it is JSON, else as text, shortened. */
   body(body: { text: string; json: unknown }): unknown;
 }
@@ -26,14 +26,14 @@ export function createRedact(apiKeys: readonly string[], phone = '', email = '')
     ...findNumber(phone),
     ...findSecret(email, MIN_PERSONAL_CHARS),
   ];
-  const own = (text: string) => hide(text, callSecrets);
+  const secrets = (text: string) => hide(text, callSecrets);
   const id = (text: string) => hide(text, [...callSecrets, findPattern(EMAIL)]);
   const redact = (text: string) => hide(text, [...callSecrets, findPattern(EMAIL), findPhones]);
   const body = ({ text, json }: { text: string; json: unknown }) =>
     json === undefined || text.length > MAX_BODY_CHARS
       ? redact(apiKeys.reduce((rest, key) => redactTruncatedKey(key, rest), truncateAtBoundary(text)))
       : redactJson(json, redact);
-  return Object.assign(redact, { id, own, body });
+  return Object.assign(redact, { id, secrets, body });
 }
 
 const REDACTED = '[REDACTED]';
@@ -70,7 +70,7 @@ export function redactReference(reference: string): string {
 
 /** Redacts keys `sk_test_…` and `sk_live_…` only. */
 export function redactApiKeys(text: string): string {
-  return redactWithoutCall.own(text);
+  return redactWithoutCall.secrets(text);
 }
 
 /** Redacts the name of a field: it can be anything that a customer sent. */

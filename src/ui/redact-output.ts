@@ -16,8 +16,8 @@ export interface OutputRedaction {
  */
 export function createOutputRedaction(env: NodeJS.ProcessEnv, folder: string): OutputRedaction {
   const apiKey = env.PAYMENTS_API_KEY ?? '';
-  const recorded = createRedact(apiKey.length < MIN_SECRET_CHARS ? [] : [apiKey]).own;
-  const redactSecrets = createRedact(listSecrets(env)).own;
+  const recorded = createRedact(apiKey.length < MIN_SECRET_CHARS ? [] : [apiKey]).secrets;
+  const redactSecrets = createRedact(listSecrets(env)).secrets;
   const own = (text: string) => redactSecrets(redactCredentials(text));
   return {
     recorded,

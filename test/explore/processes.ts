@@ -428,7 +428,7 @@ function listNamedSteps(context: StepContext, process: At<'named'>, index: numbe
   }
   const made = toMade(answer.ref, owned, answer.other);
   const before = world.records[order] ?? null;
-  const record = rules.confirm(before, by, made, NOW);
+  const record = rules.recordClaim(before, by, made, NOW);
   const isClosed = before?.payments.some(({ attempt, charge }) => attempt === by && charge.is === 'closed');
   const isPaying = record?.payments.some(
     (payment) => rules.ownsReference(payment, answer.ref) && !rules.isNone(payment),

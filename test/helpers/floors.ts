@@ -14,7 +14,7 @@ export const floors: readonly Floor[] = [
   { parts: ['errors', 'events', 'parse-options'], about: 'outcomes, and what can be printed' },
   { parts: ['journal'], about: 'read, rule, compare-and-swap, again' },
   { parts: ['stores'], about: 'the journal on each database' },
-  { parts: ['options', 'normalize-options'], about: 'checked once, each default filled in' },
+  { parts: ['options', 'api-key', 'base-url'], about: 'checked once, each default filled in' },
   { parts: ['http'], about: 'attempts, retries, proof' },
   { parts: ['polling'], about: 'all waits on one timer' },
   { parts: ['idempotency', 'client-access'], about: 'claim, send, record' },

@@ -5,6 +5,7 @@ import type {
   RecordKind,
   RecordWrite,
 } from '../../journal/store.ts';
+import { sleep } from '../../support/timing.ts';
 
 /** A handle on the storage, alone or with a function that closes it. */
 export type OpenedStore = JournalStore | { readonly store: JournalStore; close?(): unknown };
@@ -182,16 +183,10 @@ export async function expectDueAt(store: DueStore, key: string, dueAt: number, l
 
 async function pausePoll(poll: number): Promise<void> {
   assert(poll < MAX_POLLS, 'the time by the clock of the store does not go forward');
-  await sleep(20);
+  await sleep(20, undefined);
 }
 
 /** @throws {Error} if a store does not hold what it promises. */
 export function assert(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(message);
-}
-
-function sleep(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }

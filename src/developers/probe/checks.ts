@@ -253,7 +253,7 @@ export function createChecks(
       const named = webhooks
         .flatMap(({ body }) => findReferences(body))
         .filter((one) => references.includes(one));
-      const fields = new Set(webhooks.flatMap(({ body }) => listFields(parseJson(body))));
+      const fields = new Set(webhooks.flatMap(({ body }) => listFieldNames(parseJson(body))));
       const names = new Set(webhooks.flatMap(({ headers }) => Object.keys(headers)));
       const headers = listNames([...names].filter((name) => !USUAL_HEADERS.test(name)));
       const times = named.length > new Set(named).size ? 'some twice' : 'each once';
@@ -307,14 +307,14 @@ function describeReply({ status, json, text, headers }: Reply): string {
   const ids = [...headers.keys()].filter((name) => /(?:request|correlation|trace)-?id$/i.test(name));
   const id = ids.length > 0 ? `; request id in ${listNames(ids)}` : '';
   const other = text === '' ? 'no body' : json === undefined ? 'no JSON' : 'JSON that is no object';
-  return `${status}; ${isRecord(json) ? `JSON (${listFields(json).join(', ')})` : other}${id}`;
+  return `${status}; ${isRecord(json) ? `JSON (${listFieldNames(json).join(', ')})` : other}${id}`;
 }
 
 /** Lists the fields of an object, and of those in it. */
-function listFields(value: unknown): string[] {
+function listFieldNames(value: unknown): string[] {
   if (!isRecord(value)) return [];
   return Object.entries(value).flatMap(([name, field]) => {
-    const inside = listFields(field).map((inner) => `${redactFieldName(name)}.${inner}`);
+    const inside = listFieldNames(field).map((inner) => `${redactFieldName(name)}.${inner}`);
     return inside.length > 0 ? inside : [redactFieldName(name)];
   });
 }

@@ -71,7 +71,7 @@ function viewBody({ body }: Exchange['request']): object {
   return orUndefined(() => redactKeys({ body })) ?? { body: '[nested too deep to show]' };
 }
 
-const { own: redactKey } = createRedact([LIVE_KEY]);
+const { secrets: redactKey } = createRedact([LIVE_KEY]);
 
 /** Redacts what looks like an API key in every text of a value, and in the names of its fields. */
 function redactKeys<T extends object>(value: T): T {

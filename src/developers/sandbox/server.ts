@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { isLoopback } from '../../normalize-options.ts';
+import { isLoopback } from '../../base-url.ts';
 import { type NormalizedSandboxOptions, SandboxError } from './options.ts';
 
 /**

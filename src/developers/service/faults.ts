@@ -21,8 +21,8 @@ export interface FieldInput {
 export const faultLabels = z.registry<{ readonly label: string }>();
 export const fieldInputs = z.registry<FieldInput>();
 
-/** Describes one kind of fault: its label on the pages, and its fields. */
-function describe<const Kind extends string, Shape extends z.core.$ZodLooseShape>(
+/** Defines one kind of fault: its label on the pages, and its fields. */
+function defineFault<const Kind extends string, Shape extends z.core.$ZodLooseShape>(
   kind: Kind,
   label: string,
   fields: Shape,
@@ -73,7 +73,7 @@ export const faultSchema = z.discriminatedUnion(
      * Responds with a status code: an error, a redirect, or a bare 2xx. The client throws the class for that code
      * (`ServerError`, `NotFoundError`, …). For a POST, a 5xx, a 408 or a 3xx is an `OutcomeUnknownError`.
      */
-    describe('status', 'status code', {
+    defineFault('status', 'status code', {
       /** 200 to 599. */
       status: statusCode,
       /**
@@ -93,7 +93,7 @@ export const faultSchema = z.discriminatedUnion(
       accepted: accepted(),
     }),
     /** Responds with 429 and Retry-After: a `RateLimitError` with `retryAfter`. The service does not act. */
-    describe('rateLimited', 'rate limit: 429 with Retry-After', {
+    defineFault('rateLimited', 'rate limit: 429 with Retry-After', {
       /** In milliseconds. The header has whole seconds, rounded up. @default 1_000 */
       retryAfter: z
         .optional(milliseconds(MAX_DELAY_MS))
@@ -103,19 +103,19 @@ export const faultSchema = z.discriminatedUnion(
      * Breaks the connection before the service acts: `ConnectionError` on a verify. On a POST it is an
      * `OutcomeUnknownError`, because the client cannot distinguish it from `responseLost`.
      */
-    describe('reset', 'connection reset: before the service acts', {}),
+    defineFault('reset', 'connection reset: before the service acts', {}),
     /** Breaks the connection after the service acted, so that a charge exists: `OutcomeUnknownError`. */
-    describe('responseLost', 'response lost: after the service acted', {}),
+    defineFault('responseLost', 'response lost: after the service acted', {}),
     /**
      * Never responds: `RequestTimeoutError` after the client's `timeout`. On a POST that is the `cause` of an
      * `OutcomeUnknownError`.
      */
-    describe('hang', 'no response', {
+    defineFault('hang', 'no response', {
       /** Whether the service acts anyway. @default false */
       accepted: accepted(),
     }),
     /** The service acts and sends its response one byte at a time. After the client's `timeout` the error is that of `hang`. */
-    describe('slowBody', 'slow body: one byte at a time', {
+    defineFault('slowBody', 'slow body: one byte at a time', {
       /** Between two bytes, in milliseconds on the test's clock. @default 100 */
       interval: z.optional(milliseconds(MAX_TIMEOUT_MS)),
     }),
@@ -123,27 +123,27 @@ export const faultSchema = z.discriminatedUnion(
      * The service acts, and the JSON of its response ends in the middle: `UnexpectedResponseError`. On a POST that is the
      * `cause` of an `OutcomeUnknownError`.
      */
-    describe('truncated', 'truncated JSON', {}),
+    defineFault('truncated', 'truncated JSON', {}),
     /** The service acts and responds with another amount: `TransactionMismatchError`, on a verify only with `expect`. */
-    describe('wrongAmount', 'wrong amount', {
+    defineFault('wrongAmount', 'wrong amount', {
       /** Decimal text, such as `'2.55'`. */
       amount: replaced('Amount', '2.55'),
     }),
     /** The service acts and responds with another currency: the same errors as `wrongAmount`. */
-    describe('wrongCurrency', 'wrong currency', { currency: replaced('Currency', 'USD') }),
+    defineFault('wrongCurrency', 'wrong currency', { currency: replaced('Currency', 'USD') }),
     /**
      * The service acts and responds with another reference, and with the `checkout_url` of that: `TransactionMismatchError`
      * on a verify. On a charge and an initialize the client cannot notice it, unless the text is not a reference. A verify of
      * that reference then finds nothing.
      */
-    describe('wrongReference', 'wrong reference', { reference: replaced('Reference', 'TXN-another') }),
+    defineFault('wrongReference', 'wrong reference', { reference: replaced('Reference', 'TXN-another') }),
     /** The service acts and responds with an undocumented status. The client reads it as `unrecognised`, never final. */
-    describe('unrecognisedStatus', 'unrecognised status', {
+    defineFault('unrecognisedStatus', 'unrecognised status', {
       /** @default 'reversed' */
       status: z.optional(text).register(fieldInputs, { label: 'Status', type: 'text', initial: 'reversed' }),
     }),
     /** The service works, but the customer approves late, perhaps after the merchant's wait has ended. */
-    describe('lateApproval', 'late approval', {
+    defineFault('lateApproval', 'late approval', {
       /** From creation to approval, in milliseconds on the test's clock. */
       after: delay('60', 'Approved after, seconds'),
     }),
@@ -208,21 +208,21 @@ export const webhookFaultSchema = z.discriminatedUnion(
   'kind',
   [
     /** The webhook arrives late. */
-    describe('late', 'late: sent after a delay', {
+    defineFault('late', 'late: sent after a delay', {
       /** In milliseconds on the service's clock. @default 10_000 */
       delay: webhookDelay(),
     }),
     /** The same webhook arrives twice. */
-    describe('twice', 'twice', {}),
+    defineFault('twice', 'twice', {}),
     /** The webhook is never sent. */
-    describe('lost', 'lost: never sent', {}),
+    defineFault('lost', 'lost: never sent', {}),
     /**
      * Before the real webhook there is another that the service did not send: it claims a payment that does not exist,
      * another amount, or a success. Without a field it claims `success`.
      */
-    describe('forged', 'forged: a false one before it', forgedFields),
+    defineFault('forged', 'forged: a false one before it', forgedFields),
     /** The webhook arrives before verify reports the status that it names. */
-    describe('early', 'early: before verify reports it', {
+    defineFault('early', 'early: before verify reports it', {
       /** How long verify still reports the status of before, in milliseconds on the service's clock. @default 3_000 */
       delay: webhookDelay(),
     }),

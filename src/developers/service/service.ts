@@ -13,10 +13,10 @@ import {
   type SuccessBody,
 } from './responses.ts';
 import {
+  type AcceptedKeys,
   type Command,
   findKeyMode,
   HttpRejection,
-  type KeyRules,
   matchRoute,
   parseRequest,
   type Route,
@@ -61,7 +61,7 @@ export interface Exchange {
 /** An exchange of which parts are not known yet. */
 type OpenExchange = { -readonly [Name in keyof Exchange]: Exchange[Name] };
 
-export interface ServiceOptions extends KeyRules {
+export interface ServiceOptions extends AcceptedKeys {
   /** With the version prefix, without a slash at the end. */
   readonly baseUrl: string;
   /** What precedes `/checkout/<reference>` in a `checkout_url`. */

@@ -21,7 +21,7 @@ export interface WireRequest {
 }
 
 /** Which keys are valid, and what they can do. */
-export interface KeyRules {
+export interface AcceptedKeys {
   readonly apiKeys: readonly string[];
   /** Charges Mobile Money with a key of the shape `sk_test_…` too. */
   readonly allowTestCharges: boolean;
@@ -42,7 +42,7 @@ export type Command =
 const RETURN_URL_FIELD = 'sandbox_return_url';
 
 /** What is wrong with one field of a body. */
-export interface FieldError {
+export interface RejectedField {
   readonly field: string;
   readonly message: string;
 }
@@ -55,13 +55,13 @@ export interface FieldError {
  */
 export class HttpRejection extends Error {
   readonly status: number;
-  readonly fields: readonly FieldError[];
+  readonly fields: readonly RejectedField[];
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     status: number,
     message: string,
-    more: { fields?: readonly FieldError[]; headers?: Readonly<Record<string, string>> } = {},
+    more: { fields?: readonly RejectedField[]; headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(message);
     this.status = status;
@@ -92,7 +92,7 @@ export function matchRoute(path: string): Route | undefined {
  *
  * @throws {HttpRejection} if a rule is broken. It is for the first such rule, and names all invalid fields together.
  */
-export function parseRequest(route: Route | undefined, request: WireRequest, keys: KeyRules): Command {
+export function parseRequest(route: Route | undefined, request: WireRequest, keys: AcceptedKeys): Command {
   if (!route) throw new HttpRejection(404, 'There is no such path.');
   if (request.method !== route.method) {
     throw new HttpRejection(405, `Use ${route.method}.`, { headers: { allow: route.method } });

@@ -31,9 +31,9 @@ export function openMysqlStore(client: MysqlClient, table: string) {
 }
 
 function createStore(runner: MysqlRunner, sql: MysqlStatements): Required<JournalStore> {
-  const select = (statement: string) => runner.read(statement).catch(explainMissing);
+  const select = (statement: string) => runner.read(statement).catch(explainMissingTableMysql);
   const runWrite = <T>(mustCommit: boolean, step: MysqlStep<T>) =>
-    (mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step)).catch(explainMissing);
+    (mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step)).catch(explainMissingTableMysql);
   /** Returns `false` if one of the keys has a record: none is inserted then. */
   const insert = async ({ change }: MysqlSession, writes: readonly RecordWrite[]) => {
     try {
@@ -117,7 +117,7 @@ function createStore(runner: MysqlRunner, sql: MysqlStatements): Required<Journa
   };
 }
 
-const explainMissing = explainMissingTable(
+const explainMissingTableMysql = explainMissingTable(
   isMissingTable,
   'Nothing was recorded. Run journal.migrate(), or the text of mysqlSchema().',
 );

@@ -34,7 +34,7 @@ export function hasSqlState(error: unknown, states: readonly string[], depth = 0
 }
 
 /** A statement of the journal found no table. */
-export const explainMissing = explainMissingTable(
+export const explainMissingTablePostgres = explainMissingTable(
   (error) => hasSqlState(error, IS_MISSING),
   'Nothing was recorded. Run journal.migrate(), or the text of postgresSchema().',
 );

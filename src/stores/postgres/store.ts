@@ -7,7 +7,7 @@ import { sleep } from '../../support/timing.ts';
 import { createRowReader, surviveBrokenConnections } from '../sql.ts';
 import { writeAnywhere, writeCommitted } from './commit.ts';
 import { executeRead, executeWrite, type PostgresClient, type PostgresPool } from './connection.ts';
-import { explainMissing } from './errors.ts';
+import { explainMissingTablePostgres } from './errors.ts';
 import { isPostgresHandle, type PostgresHandle, parseColumns, unreadableRows } from './handles.ts';
 import { buildPostgresStatements, type PostgresStatements } from './table.ts';
 
@@ -55,8 +55,10 @@ export function createPostgresStore(
   const isHandle = isPostgresHandle(client);
   if (!isHandle) surviveBrokenConnections(client);
   const runner = isHandle ? createHandleRunner(client, sql) : createPgRunner(client);
-  const query: PostgresRunner['query'] = (...given) => runner.query(...given).catch(explainMissing);
-  const write: PostgresRunner['write'] = (...given) => runner.write(...given).catch(explainMissing);
+  const query: PostgresRunner['query'] = (...given) =>
+    runner.query(...given).catch(explainMissingTablePostgres);
+  const write: PostgresRunner['write'] = (...given) =>
+    runner.write(...given).catch(explainMissingTablePostgres);
 
   const read: JournalStore['read'] = async (key) => {
     const [row] = await query(sql.read, [key]);

@@ -4,7 +4,7 @@
  */
 
 import { JournalError } from '../../errors.ts';
-import { explainMissing, type SqliteRunner, type SqliteStatement } from './handle.ts';
+import { explainMissingTableSqlite, type SqliteRunner, type SqliteStatement } from './handle.ts';
 
 /** What is used of `DatabaseSync` of `node:sqlite`, and of `Database` of `better-sqlite3` and of `bun:sqlite`. */
 export interface SqliteDatabase {
@@ -31,7 +31,7 @@ export function createConnectionRunner(database: SqliteDatabase): SqliteRunner {
   return {
     now: (index) => `?${index}`,
     groupsWrites: true,
-    read: (build) => retryWhileBusy(() => run(build([Date.now()]))).catch(explainMissing),
+    read: (build) => retryWhileBusy(() => run(build([Date.now()]))).catch(explainMissingTableSqlite),
     write({ mustCommit, mustSync }, build) {
       const work = () => runInTransaction(database, mustCommit, () => build([Date.now()]).map(run));
       return retryWhileBusy(() => {
@@ -46,7 +46,7 @@ export function createConnectionRunner(database: SqliteDatabase): SqliteRunner {
         } finally {
           isDurable = setSynchronous(database, 'FULL');
         }
-      }).catch(explainMissing);
+      }).catch(explainMissingTableSqlite);
     },
   };
 }

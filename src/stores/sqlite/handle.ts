@@ -33,7 +33,7 @@ export function isReadOnly(statements: readonly SqliteStatement[]): boolean {
 const isMissingTable = (error: unknown) => /no such table/i.test(String(Object(error).message));
 
 /** Only a write of a record makes the table. */
-export const explainMissing = explainMissingTable(
+export const explainMissingTableSqlite = explainMissingTable(
   isMissingTable,
   'The first charge makes its table. Is this the database of the shop, and its table?',
 );
@@ -79,9 +79,9 @@ export function createHandleRunner(handle: SqliteHandle): SqliteRunner {
     groupsWrites: false,
     async read(build, touch) {
       const first = handle.hasReplicas && touch !== undefined ? [{ sql: touch, values: [] }] : [];
-      const results = await handle.batch([...first, build([])]).catch(explainMissing);
+      const results = await handle.batch([...first, build([])]).catch(explainMissingTableSqlite);
       return results.at(-1) ?? [];
     },
-    write: (_needs, build) => handle.batch(build([])).catch(explainMissing),
+    write: (_needs, build) => handle.batch(build([])).catch(explainMissingTableSqlite),
   };
 }
