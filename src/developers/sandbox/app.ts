@@ -1,17 +1,22 @@
-import { isIP } from 'node:net';
 import { inspect } from 'node:util';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { csrf } from 'hono/csrf';
 import { HTTPException } from 'hono/http-exception';
-import { secureHeaders } from 'hono/secure-headers';
 import { Hono } from 'hono/tiny';
 import type { PaymentService } from '../service/service.ts';
+import { HttpRejection } from '../service/validate-request.ts';
+import { assets } from './assets/assets.ts';
+import { isForeignForm, pageHeaders, refuseOtherForms, refuseOtherHosts } from './guards.ts';
+import { addCheckout } from './pages/checkout.ts';
+import { addClockCard } from './pages/clock-card.ts';
+import { addDashboard, type DashboardContext } from './pages/dashboard.ts';
 import { messagePage } from './pages/layout.ts';
-import type { Env } from './respond.ts';
-import { addPages, type PageContext } from './routes.ts';
-import { createScriptApi, SCRIPT_API_PATH } from './script-api.ts';
+import { addPhone } from './pages/phone.ts';
+import { addWebhooks } from './pages/webhooks.ts';
+import type { Env } from './request.ts';
+import { createScriptApi, SCRIPT_API_PATH, type ScriptApiContext } from './script-api.ts';
 
 /** The path of the base URL, with the version prefix. */
 export const API_PATH = '/api/v1';
@@ -24,66 +29,67 @@ const FOREIGN_FORM =
   `In a script use the JSON API, such as POST ${SCRIPT_API_PATH}/transactions/:reference {"status":"success"}.\n` +
   'It is described in docs/reference/sandbox-api.md.\n';
 
-export interface AppContext extends PageContext {
-  /** The address of the sandbox. */
-  readonly url: string;
-  /** More names that it accepts. */
+export interface AppContext extends DashboardContext, ScriptApiContext {
+  /** More names that the sandbox accepts as its host. */
   readonly allowHosts: readonly string[];
-  readonly allowTestCharges: boolean;
   /** Responds to a request below the base URL. */
   readonly handle: PaymentService['handle'];
 }
 
-/** Creates the whole sandbox as one app: the service's API and the pages. */
+/** Creates the whole sandbox as one app: the service's API, the API for scripts, and the pages. */
 export function createApp(context: AppContext): Hono<Env> {
-  const { url, allowHosts } = context;
+  const { url, allowHosts, service, changes, returnUrl } = context;
   const app = new Hono<Env>();
-  app.onError((error, c) => {
-    if (error instanceof HTTPException) {
-      // Only `csrf` throws it. A script reads this text, and does not guess at a header.
-      if (error.status === 403) return c.text(FOREIGN_FORM, 403);
-      const response = error.getResponse();
-      return c.newResponse(response.body, response);
-    }
-    const { incoming } = c.env;
-    // A client that disconnects in the middle of a body causes an error here, and reads no response.
-    if (!(incoming.destroyed && !incoming.complete)) process.stderr.write(`${inspect(error)}\n`);
-    return c.text('Internal Server Error', 500);
-  });
-  app.use(async (c, next) => {
-    const { hostname, host } = new URL(c.req.url);
-    if (isOwnHost(hostname, url) || allowHosts.includes(hostname)) return next();
-    return c.text(
-      `This sandbox does not accept the name ${host}. To allow it: --allow-host ${hostname}`,
-      421,
-    );
-  });
+  app.onError(explainError);
+  app.use(refuseOtherHosts(url, allowHosts));
   app.route(API_PATH, createApi(context));
+  app.use(async (c, next) => {
+    await next();
+    // Every open page shows what a script or another page has changed.
+    if (c.req.method !== 'GET') changes.notify();
+  });
   app.route(SCRIPT_API_PATH, createScriptApi(context));
-  app.use(
-    pageHeaders,
-    bodyLimit({ maxSize: MAX_FORM_BYTES }),
-    // Behind a TLS proxy a request arrives as http, and the origin of its form is https.
-    csrf({ origin: (origin, c) => origin === url || origin === new URL(c.req.url).origin }),
-  );
-  addPages(app, context);
+  app.use(pageHeaders, bodyLimit({ maxSize: MAX_FORM_BYTES }), refuseOtherForms(url));
+  addDashboard(app, context);
+  addWebhooks(app, context);
+  addClockCard(app, service.clock);
+  addPhone(app, service, changes);
+  addCheckout(app, service.ledger, returnUrl);
+  app.get('/assets/:name', (c) => {
+    const asset = assets.get(c.req.param('name'));
+    return asset ? c.body(asset.text, 200, { 'content-type': asset.type }) : c.notFound();
+  });
   app.notFound((c) => c.html(messagePage('Not found', 'There is no such page in the sandbox.'), 404));
   return app;
 }
 
-/**
- * Whether a request names this sandbox as its host. Another site can make its own name point to this machine ("DNS
- * rebinding"). Its page would then have the origin of the sandbox, and could read and press everything.
- */
-function isOwnHost(hostname: string, ownUrl: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return (
-    host === 'localhost' ||
-    host.endsWith('.localhost') ||
-    isIP(host) !== 0 ||
-    hostname === new URL(ownUrl).hostname
-  );
+/** Responds to what a page refuses, and to an error that nobody expects. */
+function explainError(error: Error, c: Context<Env>): Response | Promise<Response> {
+  // A script reads this text, and does not guess at a header.
+  if (isForeignForm(error)) return c.text(FOREIGN_FORM, 403);
+  if (error instanceof HTTPException) {
+    const response = error.getResponse();
+    return c.newResponse(response.body, response);
+  }
+  if (error instanceof HttpRejection) {
+    const isMissing = error.status === 404;
+    const [, page = ''] = /^\/(webhooks|phone)\b/.exec(c.req.path) ?? [];
+    return c.html(
+      messagePage(isMissing ? 'Not found' : 'Nothing was changed', error.message, wayBack[page]),
+      isMissing ? 404 : 400,
+    );
+  }
+  const { incoming } = c.env;
+  // A client that disconnects in the middle of a body causes an error here, and reads no response.
+  if (!(incoming.destroyed && !incoming.complete)) process.stderr.write(`${inspect(error)}\n`);
+  return c.text('Internal Server Error', 500);
 }
+
+/** Where the message of a page links to, if it is not the dashboard. */
+const wayBack: Readonly<Record<string, { href: string; label: string }>> = {
+  webhooks: { href: '/webhooks', label: 'All webhooks' },
+  phone: { href: '/phone', label: 'The phone' },
+};
 
 /** Creates the service's API: docs/reference/service.md. */
 function createApi({ service, handle }: AppContext): Hono<{ Bindings: HttpBindings }> {
@@ -110,20 +116,3 @@ function createApi({ service, handle }: AppContext): Hono<{ Bindings: HttpBindin
   });
   return app;
 }
-
-const pageHeaders = secureHeaders({
-  contentSecurityPolicy: {
-    defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    styleSrc: ["'self'"],
-    imgSrc: ["'self'"],
-    connectSrc: ["'self'"],
-    formAction: ["'self'"],
-    baseUri: ["'none'"],
-    frameAncestors: ["'none'"],
-  },
-  // With `no-referrer` a browser would not send the origin of a form.
-  referrerPolicy: 'same-origin',
-  // The sandbox is plain HTTP, and other programs use the same host name.
-  strictTransportSecurity: false,
-});

@@ -8,12 +8,14 @@ import { randomInt } from 'node:crypto';
 import { createControls, type PaymentControls } from '../mock/controls.ts';
 import { Clock } from '../service/clock.ts';
 import { deviate } from '../service/deviations.ts';
+import type { LedgerObserver } from '../service/ledger.ts';
 import { PaymentService } from '../service/service.ts';
 import { SettlementTimers } from '../service/settlement-timers.ts';
 import { Webhooks } from '../service/webhooks.ts';
-import { ActivityLog } from './activity-log.ts';
 import { API_PATH, createApp } from './app.ts';
 import { LIVE_KEY, normalizeSandboxOptions, type SandboxOptions, TEST_KEY } from './options.ts';
+import { Changes } from './pages/live.ts';
+import { RequestHistories } from './request-history.ts';
 import { listen, serve, stop, urlOf } from './server.ts';
 import { StateFile } from './state-file.ts';
 
@@ -82,15 +84,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const url = publicUrl ?? urlOf(server, host);
   const access = { baseUrl: url + API_PATH, testKey: TEST_KEY, liveKey: LIVE_KEY };
 
-  const activity = new ActivityLog();
+  const changes = new Changes();
+  const notify = () => changes.notify();
+  const histories = new RequestHistories();
   const clock = new Clock();
   const timers = new SettlementTimers(clock);
   const webhooks = new Webhooks({
     sender: 'sandbox',
     clock,
-    onChange: () => activity.notifyChange(),
+    onChange: notify,
     deviation,
   });
+  const pages: LedgerObserver = { created: notify, changed: notify, deleted: notify };
   const service = new PaymentService({
     baseUrl: access.baseUrl,
     checkoutBase: url,
@@ -98,14 +103,20 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     allowTestCharges,
     keepRequests: MIN_KEPT_REQUESTS,
     maxBodyChars: MAX_BODY_CHARS,
-    onExchange: (exchange) => activity.exchanged(exchange, service.ledger),
-    onResponseLost: (exchange) => activity.lostResponse(exchange),
+    onExchange: (exchange) => {
+      histories.add(exchange, service.ledger);
+      notify();
+    },
+    onResponseLost: (exchange) => {
+      histories.noteLoss(exchange);
+      notify();
+    },
     ledger: {
       clock,
       keep,
       promptExpiry,
       newReference,
-      observers: [...(stateFile ? [stateFile] : []), activity, timers, webhooks],
+      observers: [...(stateFile ? [stateFile] : []), histories, pages, timers, webhooks],
     },
   });
   service.ledger.restore(entries);
@@ -115,10 +126,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   timers.start(service.ledger);
   const handle = (request: Request) => service.handle(request);
   if (deviation === 'idle-connections') server.keepAliveTimeout = 1;
+  const controls = createControls(service, webhooks);
   const app = createApp({
     service,
     handle: deviation === undefined ? handle : deviate(handle, deviation, access),
-    activity,
+    controls,
+    histories,
+    changes,
     webhooks,
     access,
     url,
@@ -138,7 +152,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return closing;
   };
   const advance = (milliseconds: number) => clock.advance(milliseconds);
-  const controls = createControls(service, webhooks);
   return Object.assign(controls, { ...access, url, advance, close, [Symbol.asyncDispose]: close });
 }
 

@@ -14,6 +14,13 @@ import { isHttpAddress } from '../service/validate-request.ts';
 export const TEST_KEY = 'sk_test_sandbox';
 export const LIVE_KEY = 'sandbox-live-key';
 
+/** What a shop needs to send requests to the sandbox. */
+export interface Access {
+  readonly baseUrl: string;
+  readonly testKey: string;
+  readonly liveKey: string;
+}
+
 /** The sandbox cannot start: its port or its state file cannot be used. The message says what to change. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';

@@ -89,9 +89,15 @@ export const requestsQuery = strict({
 
 export const webhooksQuery = strict({ reference: z.optional(text), limit });
 
+/** JSON has no `Infinity`. */
+const always = z.pipe(
+  z.literal('always'),
+  z.transform(() => Number.POSITIVE_INFINITY),
+);
+
 /** `always`: until the faults are deleted. */
 const times = z._default(
-  z.union([wholeNumber(1, Number.MAX_SAFE_INTEGER), z.literal('always')], {
+  z.union([wholeNumber(1, Number.MAX_SAFE_INTEGER), always], {
     error: 'must be a whole number, 1 or more, or always',
   }),
   1,
@@ -108,6 +114,6 @@ export const webhookReceiver = strict({ url: z.nullable(httpAddress), ...webhook
 export const timeStep = strict({ milliseconds: wholeNumber(0, MAX_DELAY_MS) });
 
 export const doubleChargesQuery = strict({
-  within: z.optional(wholeText(0, MAX_DELAY_MS)),
+  within: z._default(wholeText(0, MAX_DELAY_MS), Number.POSITIVE_INFINITY),
   limit,
 });

@@ -1,14 +1,14 @@
 import { createRedact } from '../../support/redact.ts';
 import { isRecord, orUndefined } from '../../support/untrusted.ts';
-import type { Entry, Ledger } from '../service/ledger.ts';
+import type { Entry } from '../service/ledger.ts';
 import { toTransactionData } from '../service/responses.ts';
-import type { Exchange } from '../service/service.ts';
+import type { Exchange, PaymentService } from '../service/service.ts';
 import type { WebhookDelivery } from '../service/webhook-delivery.ts';
 import { LIVE_KEY } from './options.ts';
 
 /** What a transaction is shown with. */
 interface Shown {
-  readonly ledger: Ledger;
+  readonly service: PaymentService;
   /** The address of the sandbox. */
   readonly url: string;
   /** Where the checkout page leads back to if the payment names no address. */
@@ -16,7 +16,7 @@ interface Shown {
 }
 
 /** Returns a transaction as the API shows it: wire names for the fields of the wire, epoch milliseconds for times. */
-export function viewTransaction(entry: Entry, { ledger, url, returnUrl }: Shown) {
+export function viewTransaction(entry: Entry, { service, url, returnUrl }: Shown) {
   const { reference, mode, failure, mobileMoney, createdAt, changedAt, plan } = entry;
   const { status, amount, currency, customer_email, paid_at } = toTransactionData(entry, entry.status);
   return {
@@ -24,7 +24,7 @@ export function viewTransaction(entry: Entry, { ledger, url, returnUrl }: Shown)
     mode,
     status,
     /** What a verify reports now. It differs from `status` while a webhook is early. */
-    reportedStatus: ledger.getReportedStatus(entry),
+    reportedStatus: service.ledger.getReportedStatus(entry),
     failure,
     amount,
     currency,

@@ -23,16 +23,16 @@ function update(markup, isAll = false) {
   for (const fresh of [...template.content.children]) {
     ids.add(fresh.id);
     const old = document.getElementById(fresh.id);
-    if ('gone' in fresh.dataset) old?.remove();
+    const { gone, next } = fresh.dataset;
+    delete fresh.dataset.next;
+    if (gone !== undefined) old?.remove();
     else if (old) replace(old, fresh);
-    else add(fresh);
+    else add(fresh, next);
   }
   if (isAll) for (const item of [...list.children]) if (!ids.has(item.id)) item.remove();
-  while (list.children.length > Number(list.dataset.live)) list.lastElementChild.remove();
 }
 
-function add(fresh) {
-  const { next } = fresh.dataset;
+function add(fresh, next) {
   fresh.classList.add('new');
   if (next === '') list.append(fresh);
   else list.insertBefore(fresh, (next && document.getElementById(next)) || list.firstChild);

@@ -1,10 +1,22 @@
+/** The checkout page: docs/reference/service.md, "Start a checkout payment". */
+
+import type { Hono } from 'hono';
 import { html } from 'hono/html';
+import { isFinal } from '../../../schedule.ts';
 import type { Html } from '../../../ui/markup.ts';
-import type { Entry, FinalStatus, KnownStatus } from '../../service/ledger.ts';
+import {
+  type Entry,
+  type FinalStatus,
+  isCharge,
+  type KnownStatus,
+  type Ledger,
+} from '../../service/ledger.ts';
+import { HttpRejection } from '../../service/validate-request.ts';
+import { type Env, findEntry, parseForm } from '../request.ts';
 import { formatMoney, layout, renderTime } from './layout.ts';
 
-/** The final status that each button of the checkout page leads to. */
-export const checkoutOutcomes: ReadonlyMap<unknown, FinalStatus> = new Map([
+/** The final status that each button leads to. */
+const outcomes: ReadonlyMap<unknown, FinalStatus> = new Map([
   ['pay', 'success'],
   ['fail', 'failed'],
   ['abandon', 'abandoned'],
@@ -23,8 +35,8 @@ const results: Partial<Record<KnownStatus, Result>> = {
   abandoned: { mark: '–', title: 'Abandoned', text: 'The customer left without paying.' },
 } satisfies Record<FinalStatus, Result>;
 
-/** What the checkout page knows about a payment beside the payment itself. */
-export interface CheckoutState {
+/** What the page knows about a payment beside the payment itself. */
+interface CheckoutState {
   /** The status that a verify reports now. */
   readonly reportedStatus: KnownStatus;
   /** The shop's address with the reference of the payment. `null` if the shop has given none. */
@@ -36,8 +48,44 @@ export interface CheckoutState {
 /** Seconds until the page leads back by itself: enough to read what happened. */
 const RETURN_DELAY = 3;
 
+/** In the query of the page: its customer has just pressed a button. */
+const LEAVING = 'return';
+
+/** Adds the page, and what its buttons do. `returnUrl` is for a payment that names no address of its own. */
+export function addCheckout(app: Hono<Env>, ledger: Ledger, returnUrl: string | undefined): void {
+  const path = '/checkout/:reference';
+  app.get(path, (c) => {
+    const entry = findPayment(ledger, c.req.param('reference'));
+    return c.html(
+      renderCheckout(entry, {
+        reportedStatus: ledger.getReportedStatus(entry),
+        returnUrl: createReturnUrl(entry.returnUrl ?? returnUrl, entry.reference),
+        isLeaving: c.req.query(LEAVING) !== undefined,
+      }),
+    );
+  });
+  app.post(path, async (c) => {
+    const { reference, status } = findPayment(ledger, c.req.param('reference'));
+    const { outcome } = await parseForm(c);
+    const chosen = outcomes.get(outcome);
+    if (!chosen) throw new HttpRejection(400, 'Press a button of the checkout page.');
+    // A final status stays as it is.
+    if (!isFinal(status)) ledger.settle(reference, chosen);
+    return c.redirect(`/checkout/${reference}?${LEAVING}`, 303);
+  });
+}
+
+function findPayment(ledger: Ledger, reference: string): Entry {
+  const entry = findEntry(ledger, reference);
+  if (!isCharge(entry)) return entry;
+  throw new HttpRejection(
+    404,
+    'This is a Mobile Money charge. It has no checkout page: approve or decline its prompt on the phone.',
+  );
+}
+
 /** Adds the reference of a payment to the shop's address, if there is one. */
-export function createReturnUrl(address: string | undefined, reference: string): URL | null {
+function createReturnUrl(address: string | undefined, reference: string): URL | null {
   if (address === undefined) return null;
   const url = new URL(address);
   url.searchParams.set('reference', reference);
@@ -45,7 +93,7 @@ export function createReturnUrl(address: string | undefined, reference: string):
 }
 
 /** Renders the buttons of an open payment, or the result of a final one with the way back to the shop. */
-export function checkoutPage(entry: Entry, state: CheckoutState): Html {
+function renderCheckout(entry: Entry, state: CheckoutState): Html {
   const { returnUrl, isLeaving } = state;
   const result = results[entry.status];
   const body = html`<section class="card">

@@ -1,20 +1,25 @@
+/** The part of a page that shows the sandbox's time, and moves it ahead. */
+
+import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
 import type { Clock } from '../../service/clock.ts';
+import { HttpRejection } from '../../service/validate-request.ts';
+import { type Env, parseForm } from '../request.ts';
 import { renderTime } from './layout.ts';
 
-/** The buttons that move the sandbox's time ahead, by their minutes. */
-export const advances: ReadonlyMap<unknown, string> = new Map([
+/** The text of each button, by its minutes. */
+const advances: ReadonlyMap<unknown, string> = new Map([
   ['1', '+1 min'],
   ['5', '+5 min'],
   ['60', '+1 h'],
 ]);
 
-/** Renders the buttons that move the sandbox's time ahead. `back` is the page that they stand on. */
-export function renderClockCard(clock: Html, back: '/' | '/webhooks'): Html {
+/** Renders the card. `back` is the page that it stands on. */
+export function renderClockCard(time: Html, back: '/' | '/webhooks'): Html {
   return html`<section class="card panel" id="time" aria-labelledby="time-title">
 <h2 id="time-title">Time</h2>
-${clock}
+${time}
 <form method="post" action="/time" class="actions" data-stay>
 <input type="hidden" name="back" value="${back}">
 ${[...advances].map(([minutes, text]) => html`<button name="minutes" value="${minutes}">${text}</button>`)}
@@ -31,4 +36,14 @@ export function renderClock(clock: Clock): Html {
   const hours = Math.floor(minutes / 60);
   const ahead = [hours > 0 ? `${hours} h` : '', minutes % 60 > 0 ? `${minutes % 60} min` : ''].join(' ');
   return html`<p id="clock">${ahead.trim()} ahead: <b>${renderTime(now)}</b> at the last update.</p>`;
+}
+
+/** Adds what the buttons of the card do. */
+export function addClockCard(app: Hono<Env>, clock: Clock): void {
+  app.post('/time', async (c) => {
+    const { minutes, back } = await parseForm(c);
+    if (!advances.has(minutes)) throw new HttpRejection(400, 'Press a button of the time.');
+    clock.advance(Number(minutes) * 60_000);
+    return c.redirect(back === '/webhooks' ? '/webhooks#time' : '/#time', 303);
+  });
 }

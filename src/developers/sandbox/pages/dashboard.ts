@@ -1,119 +1,103 @@
+/** The dashboard: the transactions with their requests and webhooks, the keys, and the faults of the next requests. */
+
+import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
-import { faultSchema } from '../../service/faults.ts';
 import type { PaymentService } from '../../service/service.ts';
-import type { WebhookDelivery } from '../../service/webhook-delivery.ts';
 import type { Webhooks } from '../../service/webhooks.ts';
-import type { ActivityLog } from '../activity-log.ts';
 import {
   type FoundTransactions,
   findTransactions,
   formatFilter,
+  parseFilter,
   statusFilters,
   type TransactionFilter,
 } from '../find-transactions.ts';
+import type { Access } from '../options.ts';
+import type { Env } from '../request.ts';
+import type { RequestHistories } from '../request-history.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
-import { renderFaultForm, renderOptions, renderQueue } from './form-fields.ts';
-import { layout, renderCopyable } from './layout.ts';
-import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
+import { addFaultCard, renderFaultCard, renderQueue } from './fault-card.ts';
+import { renderOptions } from './form-fields.ts';
+import { renderCopyable } from './layout.ts';
+import { addLivePage, type Changes, type LivePage } from './live.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';
 import { renderTransaction } from './transaction-row.ts';
 
 const MAX_SHOWN = 100;
-
-/** What a shop needs to send requests to the sandbox. */
-interface Access {
-  readonly baseUrl: string;
-  readonly testKey: string;
-  readonly liveKey: string;
-}
+/** How many webhooks are shown at a transaction. */
+const MAX_DELIVERIES = 10;
 
 /** What the dashboard shows. */
 export interface DashboardContext {
   readonly service: PaymentService;
-  readonly activity: ActivityLog;
   readonly webhooks: Webhooks;
+  readonly histories: RequestHistories;
+  readonly changes: Changes;
   readonly access: Access;
 }
 
-/** Renders the transactions with their requests, the keys, and the form for faults. */
-export function dashboardPage(context: DashboardContext, filter: TransactionFilter): Html {
-  const { items, others } = viewTransactions(context, filter);
-  const [count, pages, faults, clock, unmatched] = others;
-  const body = html`<h1 class="hidden">Transactions</h1>
+/** Adds the dashboard, and what its buttons do. */
+export function addDashboard(app: Hono<Env>, context: DashboardContext): void {
+  const { service, changes } = context;
+  addLivePage(app, changes, '/', 'dashboard', (query) => openDashboard(context, parseFilter(query)));
+  addFaultCard(app, '/faults', {
+    order: (fault, times, { operation }) => service.orderFault(String(operation), fault, times),
+    clear: () => service.faults.clear(),
+  });
+}
+
+function openDashboard(context: DashboardContext, filter: TransactionFilter) {
+  const { access, service, webhooks, histories } = context;
+  const { ledger, faults, clock } = service;
+  const query = formatFilter(filter);
+  return {
+    title: 'Transactions',
+    query,
+    view: () => {
+      const found = findTransactions(ledger.list(), filter, MAX_SHOWN);
+      const deliveries = Map.groupBy(webhooks.deliveries, ({ reference }) => reference);
+      const hasReceiver = webhooks.url !== null;
+      return {
+        items: found.entries.map((entry) => ({
+          id: entry.reference,
+          content: renderTransaction({
+            entry,
+            reported: ledger.getReportedStatus(entry),
+            history: histories.find(entry.reference),
+            deliveries: deliveries.get(entry.reference)?.slice(-MAX_DELIVERIES).reverse() ?? [],
+            hasReceiver,
+          }),
+        })),
+        parts: {
+          count: renderCount(found, ledger.size, filter),
+          pages: renderPages(found, filter),
+          faults: renderQueue('/faults', faults.pending),
+          clock: renderClock(clock),
+          unmatched: renderUnmatched(histories),
+        },
+      };
+    },
+    render: (rows, { count, pages, faults, clock, unmatched }) => html`<h1 class="hidden">Transactions</h1>
 <div class="columns">
 <section class="list" aria-labelledby="transactions">
 <div class="title"><h2 id="transactions">Transactions</h2> ${count}</div>
 ${renderSearch(filter)}
 ${unmatched}
-<ol class="rows" data-live="${MAX_SHOWN}">${renderItems(items)}</ol>
-${formatFilter(filter) === '' ? renderFirstSteps(context.access) : html`<p class="empty card">No transaction matches.</p>`}
+<ol class="rows" data-live>${rows}</ol>
+${query === '' ? renderFirstSteps(access) : html`<p class="empty card">No transaction matches.</p>`}
 ${pages}
 </section>
 <div class="aside">
-${renderAccess(context.access)}
-<section class="card panel" id="faults" aria-labelledby="faults-title">
-<h2 id="faults-title">Inject a fault</h2>
-${faults}
-${renderFaultForm('/faults', faultSchema)}
-</section>
+${renderAccess(access)}
+${renderFaultCard('/faults', 'Inject a fault', faults)}
 ${renderClockCard(clock, '/')}
 </div>
 </div>
 <nav class="tabs" aria-label="Parts of the page">
 <a href="#transactions">Transactions</a><a href="#faults">Faults</a><a href="#time">Time</a><a href="#access">Keys</a>
-</nav>`;
-  const events = `/events/dashboard${formatFilter(filter)}`;
-  return layout({ title: 'Transactions', name: 'dashboard', events, body });
-}
-
-/** Renders the rows that changed, and what can change beside them. */
-export function liveDashboard(context: DashboardContext, filter: TransactionFilter): LiveView {
-  return createLiveList(() => viewTransactions(context, filter));
-}
-
-function viewTransactions(
-  { service, activity, webhooks }: DashboardContext,
-  filter: TransactionFilter,
-): ListView & { others: [Html, Html, Html, Html, Html] } {
-  const { ledger, faults, clock } = service;
-  const found = findTransactions(ledger.list(), filter, MAX_SHOWN);
-  const shown = new Set(found.entries.map(({ reference }) => reference));
-  const deliveries = Map.groupBy(
-    webhooks.deliveries.filter(({ reference }) => shown.has(reference)),
-    ({ reference }) => reference,
-  );
-  const hasReceiver = webhooks.url !== null;
-  return {
-    items: found.entries.map((entry) => ({
-      id: entry.reference,
-      render: (next) => {
-        const { reference } = entry;
-        const story = {
-          entry,
-          reported: ledger.getReportedStatus(entry),
-          history: activity.findHistory(reference),
-          deliveries: pickLatest(deliveries.get(reference)),
-          hasReceiver,
-        };
-        return renderTransaction(story, next);
-      },
-    })),
-    others: [
-      renderCount(found, ledger.size, filter),
-      renderPages(found, filter),
-      renderQueue('/faults', faultSchema, faults.pending),
-      renderClock(clock),
-      renderUnmatched(activity),
-    ],
-  };
-}
-
-const MAX_DELIVERIES = 10;
-
-/** Returns the latest deliveries, newest first. */
-function pickLatest(deliveries: readonly WebhookDelivery[] = []): WebhookDelivery[] {
-  return deliveries.slice(-MAX_DELIVERIES).reverse();
+</nav>`,
+  } satisfies LivePage<Record<'count' | 'pages' | 'faults' | 'clock' | 'unmatched', Html>>;
 }
 
 function renderCount({ entries, total }: FoundTransactions, all: number, filter: TransactionFilter): Html {
@@ -187,7 +171,7 @@ function renderAccess(access: Access): Html {
 </section>`;
 }
 
-function renderUnmatched({ unmatched }: ActivityLog): Html {
+function renderUnmatched({ unmatched }: RequestHistories): Html {
   const { groups, hidden } = unmatched;
   const last = groups.at(-1);
   if (!last) return html`<section id="unmatched"></section>`;

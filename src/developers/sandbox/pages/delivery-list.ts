@@ -5,7 +5,7 @@ import { type Html, type Look, renderLabel } from '../../../ui/markup.ts';
 import { webhookFaultSchema } from '../../service/faults.ts';
 import type { WebhookAttempt, WebhookDelivery } from '../../service/webhook-delivery.ts';
 import { LIVE_KEY } from '../options.ts';
-import { nameFault } from './form-fields.ts';
+import { nameFault } from './fault-card.ts';
 import { formatDuration, renderTime } from './layout.ts';
 
 const looks: Record<WebhookDelivery['state'], Look> = {
@@ -17,9 +17,9 @@ const looks: Record<WebhookDelivery['state'], Look> = {
 };
 
 /** Renders a delivery as one line that opens. */
-export function renderDelivery(delivery: WebhookDelivery, next: string): Html {
-  const { id, reference, url, headers, body, attempts, createdAt } = delivery;
-  return html`<li id="${id}" data-next="${next}"><details data-key="delivery">
+export function renderDelivery(delivery: WebhookDelivery): Html {
+  const { reference, url, headers, body, attempts, createdAt } = delivery;
+  return html`<details data-key="delivery">
 <summary>
 ${renderState(delivery)}
 <b class="event">${nameEvent(body)}</b>
@@ -42,7 +42,7 @@ ${renderState(delivery)}
 <h3>Attempts</h3>
 ${renderAttempts(attempts)}
 </div>
-</details></li>`;
+</details>`;
 }
 
 /** Renders a delivery as a link to it. */

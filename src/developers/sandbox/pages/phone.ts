@@ -1,9 +1,15 @@
+/** The customer's phone: open prompts, and messages about the charges that have ended. */
+
+import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { isFinal } from '../../../schedule.ts';
 import { type Html, networkNames } from '../../../ui/markup.ts';
 import { type ChargeEntry, type Entry, isCharge, type Ledger } from '../../service/ledger.ts';
-import { formatMoney, layout, renderBadge, renderTime } from './layout.ts';
-import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
+import type { PaymentService } from '../../service/service.ts';
+import { HttpRejection } from '../../service/validate-request.ts';
+import { type Env, type Form, findEntry, parseForm } from '../request.ts';
+import { formatMoney, renderBadge, renderTime } from './layout.ts';
+import { addLivePage, type Changes, type LiveItem, type LivePage, renderLivePage } from './live.ts';
 
 const MAX_MESSAGES = 5;
 const MAX_PROMPTS = 20;
@@ -12,7 +18,7 @@ const MAX_PHONES = 8;
 const MAX_TRANSACTIONS = 500;
 
 /** What one page of the phone shows. */
-export interface PhoneFilter {
+interface PhoneFilter {
   /** The last nine digits of one number, or the whole text if it has fewer. Empty: all phones. */
   readonly number: string;
   /** When the page was opened. A prompt that ended since then stays in its place. */
@@ -21,76 +27,104 @@ export interface PhoneFilter {
 
 /** What is wrong with a PIN that was typed. */
 interface PinError {
-  reference: string;
-  message: string;
+  readonly reference: string;
+  readonly message: string;
+}
+
+/** Adds the phone, what its buttons do, and what those of a row of the dashboard do. The PIN is neither stored nor compared: any four digits are accepted. */
+export function addPhone(app: Hono<Env>, { ledger, clock }: PaymentService, changes: Changes): void {
+  addLivePage(app, changes, '/phone', 'phone', (query) => openPhone(ledger, parseFilter(query, clock.now())));
+  app.post('/phone', async (c) => {
+    const form = await parseForm(c);
+    const { decision, pin } = form;
+    const entry = findEntry(ledger, form.reference);
+    const filter = parseFilter(form, clock.now());
+    if (decision === 'approve' && isCharge(entry) && !/^[0-9]{4}$/.test(String(pin))) {
+      const error = { reference: entry.reference, message: 'A PIN has four digits.' };
+      return c.html(renderLivePage('phone', openPhone(ledger, filter, error)), 400);
+    }
+    decide(ledger, entry, decision);
+    const { number, since, isNew } = filter;
+    return c.redirect(`/phone${formatQuery(isNew ? { number } : { number, since })}`, 303);
+  });
+  app.post('/decide', async (c) => {
+    const { reference, decision } = await parseForm(c);
+    decide(ledger, findEntry(ledger, reference), decision);
+    return c.redirect('/', 303);
+  });
+}
+
+/** Approves or declines a charge. A final status stays as it is. */
+function decide(ledger: Ledger, entry: Entry, decision: unknown): void {
+  if (!isCharge(entry)) throw new HttpRejection(404, 'A checkout payment has no prompt.');
+  if (decision !== 'approve' && decision !== 'decline') {
+    throw new HttpRejection(400, 'Approve or decline the charge.');
+  }
+  const { reference, status } = entry;
+  if (!isFinal(status)) ledger.settle(reference, decision === 'approve' ? 'success' : 'failed');
 }
 
 /** Reads what a page of the phone shows from its address or form. A new page shows open prompts only. */
-export function parsePhoneFilter(
-  fields: Readonly<Record<string, unknown>>,
-  now: number,
-): PhoneFilter & { readonly isNew: boolean } {
-  const { number, since } = fields;
+function parseFilter({ number, since }: Form, now: number): PhoneFilter & { readonly isNew: boolean } {
   const time = typeof since === 'string' && /^\d{1,16}$/.test(since) ? Number(since) : null;
   return { number: typeof number === 'string' ? number : '', since: time ?? now, isNew: time === null };
 }
 
-/** Returns the address of the phone, which keeps what has ended since a time if it is given. */
-export function formatPhonePath({ number, since }: Partial<PhoneFilter>, path = '/phone'): string {
+/** Writes a filter as the query of an address. With `since` the page keeps what has ended since then. */
+function formatQuery({ number, since }: Partial<PhoneFilter>): string {
   const query = new URLSearchParams({
     ...(number ? { number } : {}),
     ...(since === undefined ? {} : { since: String(since) }),
   });
-  return query.size > 0 ? `${path}?${query}` : path;
+  return query.size > 0 ? `?${query}` : '';
 }
 
-/** Renders the customer's phone: open prompts, and messages about the charges that have ended. */
-export function phonePage(ledger: Ledger, filter: PhoneFilter, error?: PinError): Html {
-  const { items, others } = viewPhone(ledger, filter, error);
-  const [phones, messages, count] = others;
-  const body = html`<h1 class="hidden">The customer's phone</h1>
+function openPhone(ledger: Ledger, filter: PhoneFilter, error?: PinError) {
+  return {
+    title: 'Phone',
+    query: formatQuery(filter),
+    view: () => {
+      const all = ledger.list().slice(-MAX_TRANSACTIONS).filter(isCharge);
+      const own = filter.number === '' ? all : all.filter((entry) => findNumber(entry) === filter.number);
+      return {
+        items: pickPrompts(own, filter.since).map((entry) => renderCharge(entry, filter, error)),
+        parts: {
+          phones: renderPhones(all, filter.number),
+          messages: renderMessages(own),
+          count: renderPromptCount(own),
+        },
+      };
+    },
+    render: (prompts, { phones, messages, count }) => html`<h1 class="hidden">The customer's phone</h1>
 ${phones}
 ${count}
 <div class="handset">
 <div class="screen">
-<ol class="prompts" data-live="${MAX_PROMPTS}">${renderItems(items).reverse()}</ol>
+<ol class="prompts" data-live>${prompts}</ol>
 <p class="empty">No open prompt. Charge a Mobile Money number, and its prompt appears here.</p>
 ${messages}
 </div>
 </div>
-<p class="note">Any four digits are a valid PIN here. An unanswered prompt expires, and its charge fails.</p>`;
-  return layout({ title: 'Phone', name: 'phone', events: formatPhonePath(filter, '/events/phone'), body });
+<p class="note">Any four digits are a valid PIN here. An unanswered prompt expires, and its charge fails.</p>`,
+  } satisfies LivePage<Record<'phones' | 'messages' | 'count', Html>>;
 }
 
-/** Renders the prompts that changed. One that has ended stays in its place, so that no other one moves. */
-export function livePhone(ledger: Ledger, filter: PhoneFilter): LiveView {
-  return createLiveList(() => viewPhone(ledger, filter));
-}
-
-function viewPhone(
-  ledger: Ledger,
-  filter: PhoneFilter,
-  error?: PinError,
-): ListView & { others: [Html, Html, Html] } {
-  const all = ledger.list().slice(-MAX_TRANSACTIONS).filter(isCharge);
-  const own = filter.number === '' ? all : all.filter((entry) => findNumber(entry) === filter.number);
+/** A prompt that has ended stays in its place, so that no other one moves. */
+function renderCharge(entry: ChargeEntry, filter: PhoneFilter, error?: PinError): LiveItem {
+  const isEnded = isFinal(entry.status);
   return {
-    items: pickPrompts(own, filter.since).map((entry) => ({
-      id: entry.reference,
-      render: () => (isFinal(entry.status) ? renderEnd(entry, filter) : renderPrompt(entry, filter, error)),
-    })),
-    others: [renderPhones(all, filter.number), renderMessages(own), renderPromptCount(own)],
+    id: entry.reference,
+    className: `prompt ${isEnded ? 'ended ' : ''}${entry.mobileMoney.network}`,
+    keepsHeight: isEnded,
+    content: isEnded ? renderEnd(entry, filter) : renderPrompt(entry, filter, error),
   };
 }
 
-/** Returns the open prompts and those that ended since a time, newest first. If they are too many, the oldest ends go first. */
+/** Returns the open prompts and those that ended since a time. If they are too many, the oldest ends go first. */
 function pickPrompts(charges: readonly ChargeEntry[], since: number): ChargeEntry[] {
   const shown = charges.filter(({ status, changedAt }) => !isFinal(status) || changedAt >= since);
   let surplus = shown.length - MAX_PROMPTS;
-  return shown
-    .filter(({ status }) => !isFinal(status) || surplus-- <= 0)
-    .slice(-MAX_PROMPTS)
-    .reverse();
+  return shown.filter(({ status }) => !isFinal(status) || surplus-- <= 0).slice(-MAX_PROMPTS);
 }
 
 /** Returns what all spellings of a number share. */
@@ -106,7 +140,7 @@ function renderPhones(charges: readonly ChargeEntry[], number: string): Html {
   if (byNumber.size < 2 && number === '') return html`<nav id="phones"></nav>`;
   const link = (value: string, name: string, own: readonly Entry[]) => {
     const open = own.filter(({ status }) => !isFinal(status)).length;
-    return html`<a href="${formatPhonePath({ number: value })}"${value === number ? html` aria-current="page"` : ''}>${name}${open > 0 ? html` <b>${open}</b>` : ''}</a>`;
+    return html`<a href="/phone${formatQuery({ number: value })}"${value === number ? html` aria-current="page"` : ''}>${name}${open > 0 ? html` <b>${open}</b>` : ''}</a>`;
   };
   return html`<nav id="phones" aria-label="Phones">
 ${link('', 'All phones', charges)}
@@ -115,10 +149,9 @@ ${phones.map(([value, own]) => link(value, own[0]?.mobileMoney.phone ?? value, o
 }
 
 function renderPrompt(entry: ChargeEntry, { number, since }: PhoneFilter, error?: PinError): Html {
-  const { reference, mode, mobileMoney, plan } = entry;
+  const { reference, mode, plan } = entry;
   const wrong = error?.reference === reference ? error.message : undefined;
-  return html`<li id="${reference}" class="prompt ${mobileMoney.network}" data-next="">
-${renderSender(entry)}
+  return html`${renderSender(entry)}
 <p>Do you want to pay <strong class="sum">${formatMoney(entry)}</strong>?</p>
 <form method="post" action="/phone" data-stay>
 <input type="hidden" name="reference" value="${reference}">
@@ -131,8 +164,7 @@ ${wrong ? html`<p class="wrong" id="wrong-${reference}" role="alert">${wrong}</p
 <button class="primary" name="decision" value="approve">Approve</button>
 <button name="decision" value="decline" formnovalidate>Decline</button>
 </form>
-<p class="small"><code>${reference}</code> · ${mode} mode${plan && 'settleAt' in plan ? html` <span class="until">until ${renderTime(plan.settleAt)}</span>` : ''}</p>
-</li>`;
+<p class="small"><code>${reference}</code> · ${mode} mode${plan && 'settleAt' in plan ? html` <span class="until">until ${renderTime(plan.settleAt)}</span>` : ''}</p>`;
 }
 
 function renderSender({ mobileMoney: { network, phone } }: ChargeEntry): Html {
@@ -141,13 +173,11 @@ function renderSender({ mobileMoney: { network, phone } }: ChargeEntry): Html {
 
 /** Renders how a prompt ended, in its place. What can be pressed is not where the buttons of the prompt were. */
 function renderEnd(entry: ChargeEntry, { number }: PhoneFilter): Html {
-  const { reference, mode, mobileMoney } = entry;
-  return html`<li id="${reference}" class="prompt ended ${mobileMoney.network}" data-next="" data-keep>
-${renderSender(entry)}
+  const { reference, mode } = entry;
+  return html`${renderSender(entry)}
 <p><strong>${describeEnd(entry)}</strong> <span class="sum">${formatMoney(entry)}</span></p>
-<p><a class="action" href="${formatPhonePath({ number })}">Done</a></p>
-<p class="small"><code>${reference}</code> · ${mode} mode <span class="until">${renderTime(entry.changedAt)}</span></p>
-</li>`;
+<p><a class="action" href="/phone${formatQuery({ number })}">Done</a></p>
+<p class="small"><code>${reference}</code> · ${mode} mode <span class="until">${renderTime(entry.changedAt)}</span></p>`;
 }
 
 function describeEnd({ status, failure }: Entry): string {

@@ -7,7 +7,7 @@ import type { Entry } from '../../service/ledger.ts';
 import type { Exchange } from '../../service/service.ts';
 import { LIVE_KEY } from '../options.ts';
 import type { RequestGroup, RequestHistory } from '../request-history.ts';
-import { nameFault } from './form-fields.ts';
+import { nameFault } from './fault-card.ts';
 import { formatDuration, renderTime } from './layout.ts';
 
 /** Renders requests, newest first. Each opens to show its body, and why it was refused. */

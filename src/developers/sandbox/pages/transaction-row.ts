@@ -20,10 +20,10 @@ export interface Story {
 }
 
 /** Renders a transaction as one line that opens. */
-export function renderTransaction(story: Story, next: string): Html {
+export function renderTransaction(story: Story): Html {
   const { entry } = story;
   const { reference, mode, customer_email, createdAt } = entry;
-  return html`<li id="${reference}" data-next="${next}"><details data-key="row">
+  return html`<details data-key="row">
 <summary>
 ${renderBadge(entry)}
 <b class="amount">${formatMoney(entry)}</b>
@@ -43,7 +43,7 @@ ${renderActions(story)}
 ${renderHistory(story)}
 ${renderDeliveries(story)}
 </div>
-</details></li>`;
+</details>`;
 }
 
 function describeMeans({ mobileMoney }: Entry): string {

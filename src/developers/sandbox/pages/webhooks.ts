@@ -1,27 +1,84 @@
+/** The webhooks: each delivery with its attempts, the receiver, forged webhooks, and the faults of the next ones. */
+
+import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
-import type { Clock } from '../../service/clock.ts';
-import { type ForgedFields, forgedFieldsSchema, webhookFaultSchema } from '../../service/faults.ts';
+import { forgedFieldsSchema, parseWebhookFault } from '../../service/faults.ts';
 import { parseOrThrow } from '../../service/fields.ts';
+import type { PaymentService } from '../../service/service.ts';
+import { HttpRejection, isHttpAddress } from '../../service/validate-request.ts';
 import type { Webhooks } from '../../service/webhooks.ts';
+import { type Env, type Form, findEntry, parseForm, refuseInvalid } from '../request.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
 import { renderDelivery } from './delivery-list.ts';
-import { readFields, renderFaultForm, renderFields, renderQueue } from './form-fields.ts';
-import { layout } from './layout.ts';
-import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
+import { addFaultCard, renderFaultCard, renderQueue } from './fault-card.ts';
+import { readFields, renderFields } from './form-fields.ts';
+import { addLivePage, type Changes, type LivePage } from './live.ts';
 
 const MAX_SHOWN = 100;
 
-/** Renders the deliveries, and what changes the next ones. `about` is the transaction for a forged one. */
-export function webhooksPage(webhooks: Webhooks, clock: Clock, about: string): Html {
-  const { items, others } = viewDeliveries(webhooks, clock);
-  const [count, receiver, faults, time] = others;
-  const body = html`<h1 class="hidden">Webhooks</h1>
+/** What the page shows. */
+interface WebhooksContext {
+  readonly service: PaymentService;
+  readonly webhooks: Webhooks;
+  readonly changes: Changes;
+}
+
+/** Adds the page, and what its buttons do. */
+export function addWebhooks(app: Hono<Env>, context: WebhooksContext): void {
+  const { service, webhooks, changes } = context;
+  addLivePage(app, changes, '/webhooks', 'webhooks', ({ about = '' }) => openWebhooks(context, about));
+  addFaultCard(app, '/webhooks/faults', {
+    order: (fault, times) => webhooks.fault(parseWebhookFault(fault), { times }),
+    clear: () => webhooks.clearFaults(),
+  });
+  app.post('/webhooks/receiver', async (c) => {
+    const { url } = await parseForm(c);
+    if (url !== '' && !isHttpAddress(url)) {
+      throw new HttpRejection(400, 'The receiver must be an http or https address.');
+    }
+    webhooks.deliverTo(url === '' ? null : url);
+    return c.redirect('/webhooks#receiver', 303);
+  });
+  app.post('/webhooks/send', async (c) => {
+    const form = await parseForm(c);
+    const { reference } = findEntry(service.ledger, form.about);
+    if (webhooks.url === null) throw new HttpRejection(400, 'Set a receiver of webhooks first.');
+    refuseInvalid(() => webhooks.send(reference, form.forged === 'yes' ? readForgedFields(form) : undefined));
+    return c.redirect('/webhooks', 303);
+  });
+  app.post('/webhooks/flush', (c) => {
+    // A slow receiver must not hold up the page, which shows each delivery as it ends.
+    void webhooks.flush();
+    return c.redirect('/webhooks', 303);
+  });
+}
+
+/** `about` is the transaction for a forged webhook. */
+function openWebhooks({ service: { clock }, webhooks }: WebhooksContext, about: string) {
+  return {
+    title: 'Webhooks',
+    query: '',
+    view: () => {
+      const { deliveries } = webhooks;
+      const shown = deliveries.slice(-MAX_SHOWN).reverse();
+      const waiting = deliveries.filter(({ state }) => state === 'waiting').length;
+      return {
+        items: shown.map((delivery) => ({ id: delivery.id, content: renderDelivery(delivery) })),
+        parts: {
+          count: renderCount(shown.length, deliveries.length, waiting),
+          receiver: renderReceiver(webhooks),
+          faults: renderQueue('/webhooks/faults', webhooks.pendingFaults),
+          time: renderClock(clock),
+        },
+      };
+    },
+    render: (rows, { count, receiver, faults, time }) => html`<h1 class="hidden">Webhooks</h1>
 <div class="columns">
 <section class="list" aria-labelledby="deliveries">
 <div class="title"><h2 id="deliveries">Deliveries</h2> ${count}
 <form method="post" action="/webhooks/flush" data-stay><button>Send what waits now</button></form></div>
-<ol class="rows" data-live="${MAX_SHOWN}">${renderItems(items)}</ol>
+<ol class="rows" data-live>${rows}</ol>
 <div class="empty card">
 <h3>No webhook yet</h3>
 <p>Set a receiver. When a payment becomes final, the sandbox posts a webhook to it, and the delivery appears here.</p>
@@ -34,11 +91,7 @@ ${receiver}
 ${renderReceiverForm(webhooks)}
 <p class="small">The service does not document its webhooks. The payload, the headers and the retries are the sandbox's own.</p>
 </section>
-<section class="card panel" id="faults" aria-labelledby="faults-title">
-<h2 id="faults-title">Break the next webhooks</h2>
-${faults}
-${renderFaultForm('/webhooks/faults', webhookFaultSchema)}
-</section>
+${renderFaultCard('/webhooks/faults', 'Break the next webhooks', faults)}
 <section class="card panel" id="forge" aria-labelledby="forge-title">
 <h2 id="forge-title">Send a forged webhook</h2>
 ${renderForgeForm(about)}
@@ -48,31 +101,8 @@ ${renderClockCard(time, '/webhooks')}
 </div>
 <nav class="tabs" aria-label="Parts of the page">
 <a href="#deliveries">Deliveries</a><a href="#receiver">Receiver</a><a href="#faults">Faults</a><a href="#forge">Forge</a><a href="#time">Time</a>
-</nav>`;
-  return layout({ title: 'Webhooks', name: 'webhooks', events: '/events/webhooks', body });
-}
-
-/** Renders the deliveries that changed, and what can change beside them. */
-export function liveWebhooks(webhooks: Webhooks, clock: Clock): LiveView {
-  return createLiveList(() => viewDeliveries(webhooks, clock));
-}
-
-function viewDeliveries(webhooks: Webhooks, clock: Clock): ListView & { others: [Html, Html, Html, Html] } {
-  const { deliveries } = webhooks;
-  const shown = deliveries.slice(-MAX_SHOWN).reverse();
-  const waiting = deliveries.filter(({ state }) => state === 'waiting').length;
-  return {
-    items: shown.map((delivery) => ({
-      id: delivery.id,
-      render: (next) => renderDelivery(delivery, next),
-    })),
-    others: [
-      renderCount(shown.length, deliveries.length, waiting),
-      renderReceiver(webhooks),
-      renderQueue('/webhooks/faults', webhookFaultSchema, webhooks.pendingFaults),
-      renderClock(clock),
-    ],
-  };
+</nav>`,
+  } satisfies LivePage<Record<'count' | 'receiver' | 'faults' | 'time', Html>>;
 }
 
 function renderCount(shown: number, all: number, waiting: number): Html {
@@ -91,7 +121,7 @@ ${renderFields(forgedFieldsSchema)}
 }
 
 /** Reads what {@link renderForgeForm} sends. Without a field it claims a success. */
-export function readForgedFields(form: Readonly<Record<string, unknown>>): ForgedFields {
+function readForgedFields(form: Form) {
   const fields = parseOrThrow(forgedFieldsSchema, readFields(forgedFieldsSchema, form), 'The webhook');
   return Object.keys(fields).length === 0 ? { status: 'success' } : fields;
 }

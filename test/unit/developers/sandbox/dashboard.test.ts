@@ -33,7 +33,7 @@ function readRequests(markup: string): { line: string; details: string }[] {
 
 /** Returns the references of the rows on a page, from the top down. */
 function readRows(markup: string): string[] {
-  return [...markup.matchAll(/<li id="(TXN-[^"]*)" data-next/g)].map(([, reference = '']) => reference);
+  return [...markup.matchAll(/<li id="(TXN-[^"]*)"(?! data-gone)/g)].map(([, reference = '']) => reference);
 }
 
 test('shows the key, the result and the refusal of each request', async () => {

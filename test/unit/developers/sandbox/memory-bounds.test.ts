@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ActivityLog } from '../../../../src/developers/sandbox/activity-log.ts';
-import { RequestHistory } from '../../../../src/developers/sandbox/request-history.ts';
+import { RequestHistories, RequestHistory } from '../../../../src/developers/sandbox/request-history.ts';
 import { Ledger } from '../../../../src/developers/service/ledger.ts';
 import type { Exchange } from '../../../../src/developers/service/service.ts';
 import { getRepeatedly, payment, startTestSandbox } from './start-sandbox.ts';
@@ -84,22 +83,22 @@ describe('of requests', () => {
   });
 
   test('the pages show 20 groups for each of the 500 transactions that had the latest', () => {
-    const activity = new ActivityLog();
-    const ledger = new Ledger({ observers: [activity] });
+    const histories = new RequestHistories();
+    const ledger = new Ledger({ observers: [histories] });
     for (let count = 0; count < 1000; count++) ledger.create(input, { mode: 'live' });
     const name = (number: number) => `TXN-${String(number).padStart(6, '0')}`;
     for (let round = 0; round < 50; round++) {
-      activity.exchanged({ ...verify, reference: name(1), status: 200 + round }, ledger);
+      histories.add({ ...verify, reference: name(1), status: 200 + round }, ledger);
       for (let count = 2; count < 500; count++)
-        activity.exchanged({ ...verify, reference: name(count + 10 * round) }, ledger);
-      activity.exchanged({ ...verify, reference: null, status: 400 + (round % 2) }, ledger);
+        histories.add({ ...verify, reference: name(count + 10 * round) }, ledger);
+      histories.add({ ...verify, reference: null, status: 400 + (round % 2) }, ledger);
     }
-    const shown = ledger.list().map(({ reference }) => activity.findHistory(reference));
+    const shown = ledger.list().map(({ reference }) => histories.find(reference));
     expect(shown.filter((history) => history !== undefined)).toHaveLength(500);
     expect([shown[0]?.groups.length, shown[0]?.hidden, shown[1]]).toEqual([20, 30, undefined]);
-    expect(activity.unmatched.groups).toHaveLength(20);
+    expect(histories.unmatched.groups).toHaveLength(20);
     ledger.clear();
-    expect(activity.findHistory(name(1))).toBeUndefined();
+    expect(histories.find(name(1))).toBeUndefined();
   });
 });
 

@@ -107,7 +107,7 @@ test('leaves a prompt that was answered in its place until Done', async () => {
   const answered = await answer(first, 'approve', { pin: '1234', since });
   expect(answered.headers.get('location')).toBe(`/phone?since=${since}`);
   const event = await findEvent(events, 'Approved');
-  expect(event).toContain(`<li id="${first}" class="prompt ended mtn" data-next="" data-keep>`);
+  expect(event).toContain(`<li id="${first}" class="prompt ended mtn" data-next="${second}" data-keep>`);
   expect(event).not.toContain('data-gone');
   sandbox.decline(second);
   const markup = await page(`/phone?since=${since}`);

@@ -1,0 +1,116 @@
+/** The part of a page that orders faults, of requests or of webhooks, and shows those that are queued. */
+
+import type { Hono } from 'hono';
+import { html } from 'hono/html';
+import type { Html } from '../../../ui/markup.ts';
+import type { Queued } from '../../service/fault-queue.ts';
+import {
+  faultLabels,
+  faultSchema,
+  type KindSchema,
+  listKinds,
+  operationNames,
+  webhookFaultSchema,
+} from '../../service/faults.ts';
+import { type Env, type Form, parseForm, refuseInvalid } from '../request.ts';
+import { describeFields, readFields, renderFields, renderOptions } from './form-fields.ts';
+
+type FaultSchema = typeof faultSchema | typeof webhookFaultSchema;
+
+/** Where the forms of a card are sent. */
+type FaultPath = '/faults' | '/webhooks/faults';
+
+const schemas = { '/faults': faultSchema, '/webhooks/faults': webhookFaultSchema } as const;
+
+/** Returns the name of a fault, as marks and lists show it, and what it does where the name does not say it. */
+function splitLabel(schema: FaultSchema, kind: string): string[] {
+  const fields = listKinds(schema).get(kind);
+  return (fields && faultLabels.get(fields)?.label.split(': ')) ?? [kind];
+}
+
+export function nameFault(schema: FaultSchema, kind: string): string {
+  return splitLabel(schema, kind)[0] ?? kind;
+}
+
+/** The rule of the style sheet that shows the fields of the selected fault. */
+export const shownFieldsRule = `${Object.values(schemas)
+  .flatMap((schema) => [...listKinds(schema).keys()])
+  .map((kind) => `.fields:has(option[value=${kind}]:checked) .of.${kind}`)
+  .join(',\n')} { display: grid; }\n`;
+
+type QueuedFaults = readonly Queued<{
+  readonly operation?: string;
+  readonly fault: { readonly kind: string };
+}>[];
+
+/** Renders the faults that the next requests or webhooks will meet, and the button that stops them. */
+export function renderQueue(path: FaultPath, queued: QueuedFaults): Html {
+  if (queued.length === 0) return html`<div id="queued-faults"><p>No fault is queued.</p></div>`;
+  const items = queued.map(({ operation, fault, remaining }) => {
+    const times = remaining === Number.POSITIVE_INFINITY ? 'until stopped' : `${remaining} remaining`;
+    const what = describeFault(schemas[path], fault);
+    return operation
+      ? html`<li><b>${operation}</b>, ${times}: ${what}</li>`
+      : html`<li><b>${what}</b>, ${times}</li>`;
+  });
+  return html`<div id="queued-faults" class="queue">
+<ul>${items}</ul>
+<form method="post" action="${path}/stop" data-stay><button>Stop all faults</button></form>
+</div>`;
+}
+
+/** Describes a fault: its name, and its values or what it does. */
+function describeFault(schema: FaultSchema, fault: { readonly kind: string }): string {
+  const fields = listKinds(schema).get(fault.kind);
+  const values = fields ? describeFields(fields, { ...fault }) : [];
+  const [name, ...detail] = splitLabel(schema, fault.kind);
+  return [name, ...(values.length > 0 ? [values.join(', ')] : detail)].join(': ');
+}
+
+const operations = Object.fromEntries(operationNames.map((name) => [name, name]));
+const repeats = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
+
+/** Renders the card. The style sheet shows the fields of the selected fault. */
+export function renderFaultCard(path: FaultPath, title: string, queue: Html): Html {
+  const kinds = [...listKinds(schemas[path])];
+  const names = Object.fromEntries(kinds.map(([kind, fields]) => [kind, describeKind(fields)]));
+  return html`<section class="card panel" id="faults" aria-labelledby="faults-title">
+<h2 id="faults-title">${title}</h2>
+${queue}
+<form method="post" action="${path}" class="fields" data-stay>
+${path === '/faults' ? html`<label>Operation <select name="operation">${renderOptions(operations, 'verify')}</select></label>` : ''}
+<label>Fault <select name="kind">${renderOptions(names, kinds[0]?.[0] ?? '')}</select></label>
+${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}
+<label>Repeat <select name="times">${renderOptions(repeats, '1')}</select></label>
+<button class="primary">Inject</button>
+</form>
+</section>`;
+}
+
+function describeKind(kind: KindSchema): string {
+  const { label = '' } = faultLabels.get(kind) ?? {};
+  return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+}
+
+/** What a card orders. The service checks it. */
+interface FaultControls {
+  order(fault: unknown, times: number, form: Form): void;
+  clear(): void;
+}
+
+/** Adds what the buttons of a card do. */
+export function addFaultCard(app: Hono<Env>, path: FaultPath, controls: FaultControls): void {
+  const back = path === '/faults' ? '/#faults' : '/webhooks#faults';
+  app.post(path, async (c) => {
+    const form = await parseForm(c);
+    const fields = listKinds(schemas[path]).get(String(form.kind));
+    const fault = { kind: form.kind, ...(fields && readFields(fields, form, `${form.kind}.`)) };
+    const times = form.times === 'always' ? Number.POSITIVE_INFINITY : Number(form.times);
+    refuseInvalid(() => controls.order(fault, times, form));
+    return c.redirect(back, 303);
+  });
+  app.post(`${path}/stop`, (c) => {
+    controls.clear();
+    return c.redirect(back, 303);
+  });
+}
