@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { MAX_AMOUNT } from '../../../src/api/money.ts';
 import { type InitializeInput, initializeInputSchema, type PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { momo, openOrderShop, page } from '../../helpers/order-shop.ts';
 import { createClientFor } from '../../helpers/raw-service.ts';
 import { catchError, charge, payment, startService } from '../../helpers/service.ts';
+import { momo, page, world } from '../../helpers/world.ts';
 
 /** What the compiler refuses; a form or a program in JavaScript does not. */
 const untyped = <Type>(given: unknown): Type => Object(given);
@@ -88,54 +88,34 @@ test.each(refused)('refuses %s %j, and sends nothing', async (path, value, code)
 
 const amounts: [name: string, amount: unknown, code: string][] = [
   ['1.1 × 3', 1.1 * 3, 'too_many_decimals'],
-  ['1.1 + 2.2', 1.1 + 2.2, 'too_many_decimals'],
   ['10.005', 10.005, 'too_many_decimals'],
   ["'10.005'", '10.005', 'too_many_decimals'],
-  ["'10.500'", '10.500', 'too_many_decimals'],
-  ["'10.1000000000000000001'", '10.1000000000000000001', 'too_many_decimals'],
   ['0.99', 0.99, 'too_small'],
   ["'0.99'", '0.99', 'too_small'],
   ["'0.999999999999999999999'", '0.999999999999999999999', 'too_many_decimals'],
   ['0', 0, 'too_small'],
   ['-0', -0, 'too_small'],
-  ['-5', -5, 'too_small'],
   ["'-5'", '-5', 'too_small'],
   ['Number.MIN_VALUE', Number.MIN_VALUE, 'not_a_decimal'],
   ['2 ** 46 + 1', MAX_AMOUNT + 1, 'too_large'],
-  ['2 ** 60', 2 ** 60, 'too_large'],
   ["'1152921504606846976'", String(2n ** 60n), 'too_large'],
-  ['Number.MAX_VALUE', Number.MAX_VALUE, 'too_large'],
   ['400 digits', '9'.repeat(400), 'too_large'],
   ["''", '', 'not_a_decimal'],
-  ["' '", ' ', 'not_a_decimal'],
-  ["' 5'", ' 5', 'not_a_decimal'],
   ["'5 '", '5 ', 'not_a_decimal'],
-  ["'5\\n'", '5\n', 'not_a_decimal'],
   ["'+5'", '+5', 'not_a_decimal'],
   ["'5.'", '5.', 'not_a_decimal'],
   ["'.5'", '.5', 'not_a_decimal'],
-  ["'05'", '05', 'not_a_decimal'],
-  ["'5,00'", '5,00', 'not_a_decimal'],
   ["'1,000'", '1,000', 'not_a_decimal'],
-  ["'1_000'", '1_000', 'not_a_decimal'],
   ["'1e3'", '1e3', 'not_a_decimal'],
   ["'0x10'", '0x10', 'not_a_decimal'],
-  ["'0b11'", '0b11', 'not_a_decimal'],
-  ["'1.2.3'", '1.2.3', 'not_a_decimal'],
   ["'GHS 5'", 'GHS 5', 'not_a_decimal'],
-  ["'NaN'", 'NaN', 'not_a_decimal'],
   ["'١٠'", '١٠', 'not_a_decimal'],
-  ["'５'", '５', 'not_a_decimal'],
   ['NaN', Number.NaN, 'invalid_type'],
   ['Infinity', Number.POSITIVE_INFINITY, 'invalid_type'],
-  ['-Infinity', Number.NEGATIVE_INFINITY, 'invalid_type'],
   ['nothing', undefined, 'invalid_type'],
-  ['null', null, 'invalid_type'],
   ['true', true, 'invalid_type'],
-  ['5n', 5n, 'invalid_type'],
   ['[5]', [5], 'invalid_type'],
   ['an object that turns into 5', { valueOf: () => 5, toString: () => '5' }, 'invalid_type'],
-  ['new Number(5)', Object(5), 'invalid_type'],
 ];
 
 test.each(amounts)('refuses the amount %s, and sends nothing', async (_, amount, code) => {
@@ -189,18 +169,17 @@ test.each([[25.5], ['25.50']])('refuses an amount above the maxAmount %j', async
 });
 
 test('refuses a press above maxAmount, and leaves the order as it is', async () => {
-  const shop = openOrderShop();
-  const process = shop.start({}, { maxAmount: 100 });
+  const { shop, requests, posts } = world({ client: { maxAmount: 100 } });
   const refused = { state: 'unpaid', canPay: true, payments: [], error: { code: 'invalid_input' } };
-  expect(await process.charge('17', { ...momo, amount: 2550 })).toMatchObject(refused);
-  expect(await process.checkout('17', { ...page, amount: 2550 })).toMatchObject(refused);
-  expect(shop.requests).toEqual([]);
+  expect(await shop.orders.charge('17', { ...momo, amount: 2550 })).toMatchObject(refused);
+  expect(await shop.orders.checkout('17', { ...page, amount: 2550 })).toMatchObject(refused);
+  expect(requests).toEqual([]);
 
-  await process.charge('17', momo);
-  const pressed = await process.charge('17', { ...momo, amount: 2550 }, { startAnother: true });
+  await shop.orders.charge('17', momo);
+  const pressed = await shop.orders.charge('17', { ...momo, amount: 2550 }, { startAnother: true });
   expect(pressed).toMatchObject({ state: 'processing', differs: true });
   expect(pressed.payments).toHaveLength(1);
-  expect(shop.requests.filter((request) => request.startsWith('POST'))).toHaveLength(1);
+  expect(posts).toHaveLength(1);
 });
 
 test.each(['amount', 'customer_email', 'currency', 'phone'])(
@@ -243,12 +222,9 @@ const good = [
   'TXN-1',
   'TXN-8f2c61d0',
   'TXN-..',
-  'TXN-.',
-  'TXN--',
   'TXN-a.b_c~d',
   "TXN-!$&'()*+,;=:@",
   'TXN-"<>[]^`{|}',
-  'TXN-TXN-',
   'TXN-$&$1$`',
   'TXN-:reference',
   `TXN-${'x'.repeat(251)}`,
@@ -264,37 +240,26 @@ test.each(good)('sends the reference %s as the last segment of the path', async 
   expect(paths).toEqual([`https://payments.example/transactions/verify/${encodeURIComponent(reference)}`]);
 });
 
+// test/property/references.test.ts has any other one.
 const bad: [string, unknown][] = [
   ['empty', ''],
   ['the prefix alone', 'TXN-'],
-  ['without the prefix', '8f2c61d0'],
   ['with the prefix in lower case', 'txn-8f2c61d0'],
   ['with something before the prefix', ' TXN-1'],
-  ['..', '..'],
-  ['TXN-/..', 'TXN-/..'],
   ['a way out of the path', 'TXN-1/../../../admin'],
   ['a way out, encoded', 'TXN-1%2f..%2f..%2fadmin'],
-  ['%2e', '%2e%2e'],
   ['TXN-%2e', 'TXN-%2e'],
   ['a backslash', 'TXN-1\\..\\admin'],
   ['a slash at the end', 'TXN-1/'],
-  ['a query', 'TXN-1?x=y'],
-  ['a fragment', 'TXN-1#x'],
   ['a space', 'TXN-1 2'],
-  ['a tab', 'TXN-1\t2'],
   ['CR LF', 'TXN-1\r\nhost: evil.example'],
-  ['a line break at the end', 'TXN-1\n'],
-  ['NUL', 'TXN-1\u0000'],
-  ['DEL', 'TXN-1\u007f'],
   ['a letter beyond ASCII', 'TXN-é'],
   ['a full-width slash', 'TXN-1／..'],
-  ['a full stop of another script', 'TXN-。。'],
   ['a lone surrogate', 'TXN-\ud800'],
   ['256 characters', `TXN-${'x'.repeat(252)}`],
   ['a number', 5],
   ['nothing', undefined],
   ['null', null],
-  ['a list', ['TXN-1']],
   ['an object that turns into text', { toString: () => 'TXN-1' }],
 ];
 
@@ -318,22 +283,16 @@ class Order {
 const checksNothing: [what: string, given: unknown][] = [
   ['{}', {}],
   ['an amount that is undefined', { amount: undefined }],
-  ['an amount that is null', { amount: null }],
   ['a currency alone', { currency: 'GHS' }],
   ['a misspelt column', { ammount: '25.50', currency: 'GHS' }],
   ['a column too many', { amount: '25.50', id: 17 }],
-  ['a Map', new Map([['amount', '25.50']])],
   ['a Map with an amount of its own', Object.assign(new Map(), { amount: '25.50' })],
   ['an instance of a class', new Order()],
   ['an amount that is inherited', Object.create({ amount: '25.50' })],
-  ['an array', [{ amount: '25.50' }]],
   ['an array with an amount', Object.assign(['25.50'], { amount: '25.50' })],
   ['a function', Object.assign(() => {}, { amount: '25.50' })],
-  ['a promise of it', Promise.resolve({ amount: '25.50' })],
   ['text', '25.50'],
-  ['a number', 25.5],
   ['null', null],
-  ['false', false],
 ];
 
 type Call = (client: PaymentsClient, expected: never) => Promise<unknown>;

@@ -1,253 +1,189 @@
 import { expect, test, vi } from 'vitest';
-import { ClosedError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
-import { createJournal, memoryJournal, memoryStore } from '../../../src/stores/index.ts';
-import { REFERENCE } from '../../helpers/calls.ts';
-import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
-import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
-import { finish, openShop } from '../../helpers/follow-ups.ts';
-import { kinds } from '../../helpers/journals.ts';
-import { charged, KEY } from '../../helpers/keyed-calls.ts';
-import { momo, openOrderShop, page } from '../../helpers/order-shop.ts';
+import { ClosedError, PaymentsClient } from '../../../src/index.ts';
+import { memoryStore } from '../../../src/stores/index.ts';
+import { sleep } from '../../helpers/clock.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import { API_KEY, catchError, charge, payment, successBodies } from '../../helpers/service.ts';
-import { heldService } from '../idempotency/held-service.ts';
+import { API_KEY, catchError } from '../../helpers/service.ts';
+import {
+  BASE_URL,
+  getReference,
+  HOUR,
+  MINUTE,
+  momo,
+  type Process,
+  page,
+  type Respond,
+  SECOND,
+  world,
+} from '../../helpers/world.ts';
 
-/** Whether a promise has settled. */
-function watchEnd(promise: Promise<unknown>) {
-  const watched = { hasEnded: false };
+const key = { idempotencyKey: 'order-17' };
+
+const never: Respond = () => new Promise(() => {});
+
+/** Returns whether a promise has settled. */
+function watchEnd(promise: Promise<unknown>): () => boolean {
+  let hasEnded = false;
   const end = () => {
-    watched.hasEnded = true;
+    hasEnded = true;
   };
   promise.then(end, end);
-  return watched;
+  return () => hasEnded;
 }
 
-test.each(kinds)('resolves once a charge in flight is recorded, on %s', async (_, open) => {
-  const { service, arrived, respond } = await heldService();
-  const handle = open();
-  const client = service.client({ journal: handle() });
-  const charging = charged(client);
-  await arrived;
-  const closing = client.close();
-  const watched = watchEnd(closing);
-  expect(await catchError(charged(client, { idempotencyKey: 'order-18' }))).toBeInstanceOf(ClosedError);
-  await turns();
-  expect(watched.hasEnded).toBe(false);
-  respond();
-  await closing;
-  expect(await handle().read(KEY)).toMatchObject({ state: 'completed', reference: REFERENCE });
-  expect(await charging).toMatchObject({ reference: REFERENCE });
-  expect(service.requests).toHaveLength(1);
-});
-
-test('resolves at once if nothing is in flight, and a second close is the same one', async () => {
-  fakeClocks();
-  const { client } = createClient({});
-  const closing = client.close();
-  expect(client.close({ timeout: 1 })).toBe(closing);
-  await closing;
-  expect(vi.getTimerCount()).toBe(0);
-});
-
-const calls: Record<string, (client: PaymentsClient) => Promise<unknown>> = {
-  initialize: (client) => client.initialize(payment),
-  'a charge without a key': (client) => client.chargeMobileMoney(charge, { idempotencyKey: null }),
-  verify: (client) => client.verify(REFERENCE),
-  check: (client) => client.check(REFERENCE),
+/** What is in flight at close. The response to the charge of `lost` was lost. */
+const works: Record<string, (shop: Process, lost: string) => Promise<unknown>> = {
+  initialize: ({ payments }) => payments.initialize(page),
+  'a charge': ({ payments }) => payments.chargeMobileMoney(momo, key),
+  'a charge without a key': ({ payments }) => payments.chargeMobileMoney(momo, { idempotencyKey: null }),
+  verify: ({ payments }, reference) => payments.verify(reference),
+  check: ({ payments }, reference) => payments.check(reference),
+  resolve: ({ payments }, reference) => payments.resolve('lost', { reference }, note),
+  'the charge of an order': ({ orders }) => orders.charge('17', momo),
+  'the checkout of an order': ({ orders }) => orders.checkout('17', page),
 };
 
-test.each(Object.entries(calls))('waits for %s', async (_, call) => {
-  const respond = Promise.withResolvers<Response>();
-  const fetch = vi.fn(() => respond.promise);
-  const { client } = createClient({ fetch });
-  const calling = catchError(call(client));
-  await until(() => fetch.mock.calls.length === 1);
-  const watched = watchEnd(client.close());
-  await turns();
-  expect(watched.hasEnded).toBe(false);
-  respond.resolve(Response.json({}, { status: 400 }));
-  await until(() => watched.hasEnded);
-  expect(await calling).toMatchObject({ code: 'invalid_request' });
-});
-
-test('waits for resolve', async () => {
-  fakeClocks();
-  let isHeld = false;
-  const shop = openShop({
-    async intercept({ method }) {
-      if (isHeld && method === 'GET') await new Promise((resolve) => setTimeout(resolve, 3 * SECOND));
+test.for(Object.entries(works))('close waits for %s', async ([, begin]) => {
+  let delay = 0;
+  const { shop, service, clock } = world({
+    respond: async () => {
+      await sleep(delay);
       return undefined;
     },
   });
-  shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
-  await finish(catchError(shop.charge(KEY)));
-  const reference = shop.service.charges.at(-1)?.reference ?? '';
-  const { payments, journal } = shop.start();
-  isHeld = true;
-  const resolving = payments.resolve(KEY, { reference }, note);
-  await pass(SECOND);
-  await finish(payments.close());
-  expect(await journal.read(KEY)).toMatchObject({ state: 'completed', reference });
-  await resolving;
-});
-
-test.each(['sweep', 'run'] as const)('waits until %s has recorded what it is doing', async (method) => {
-  fakeClocks();
-  const shop = openOrderShop();
-  const orders = shop.start({ onPaid: () => new Promise((resolve) => setTimeout(resolve, 10 * SECOND)) });
-  const status = await finish(orders.charge('17', momo));
-  shop.service.approve(status.payments[0]?.reference ?? '');
-  await pass(8 * SECOND);
-  const working = orders[method]();
-  await pass(2 * SECOND, 100);
-  const watched = watchEnd(orders.payments.close());
-  await pass(5 * SECOND);
-  expect(watched.hasEnded).toBe(false);
-  await finish(Promise.all([working, until(() => watched.hasEnded)]));
-  expect(await orders.journal.read('17/1')).toMatchObject({ status: 'success', nextCheckAt: undefined });
+  service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await catchError(shop.payments.chargeMobileMoney(momo, { idempotencyKey: 'lost' }));
+  delay = 3 * SECOND;
+  const working = begin(shop, service.charges[0]?.reference ?? '');
+  const hasEnded = watchEnd(working);
+  await clock.pass(SECOND);
+  await shop.payments.close();
+  await clock.settle();
+  expect(hasEnded()).toBe(true);
+  await working;
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test.each([
-  ['charge', momo],
-  ['checkout', page],
-] as const)('waits until %s of an order has recorded its payment', async (method, input) => {
-  fakeClocks();
-  const shop = openOrderShop({
-    intercept: () => new Promise((resolve) => setTimeout(resolve, 3 * SECOND, undefined)),
-  });
-  const orders = shop.start();
-  const pressing = Reflect.apply(orders[method], undefined, ['17', input]);
-  await pass(SECOND);
-  await finish(orders.payments.close());
-  expect(await orders.journal.read('17/1')).toMatchObject({ state: 'completed' });
-  expect(await pressing).toMatchObject({ state: 'processing' });
-  expect(vi.getTimerCount()).toBe(0);
+test.for(['sweep', 'run'] as const)(
+  'close waits until %s has recorded what a handler did',
+  async (method) => {
+    const { shop, service, clock, journal } = world({ onPaid: () => sleep(10 * SECOND) });
+    service.approve(getReference(await shop.orders.charge('17', momo)));
+    await clock.pass(8 * SECOND);
+    const hasEnded = watchEnd(shop.orders[method]());
+    await clock.pass(2 * SECOND);
+    await shop.payments.close();
+    await clock.settle();
+    expect(hasEnded()).toBe(true);
+    expect(await journal.read('17/1')).toMatchObject({ status: 'success', nextCheckAt: undefined });
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
+
+test('a second close is the first one, and a closed client sends nothing', async () => {
+  const { shop, clock, requests } = world();
+  const closing = shop.payments.close();
+  expect(shop.payments.close({ timeout: 1 })).toBe(closing);
+  expect(await catchError(shop.payments.chargeMobileMoney(momo, key))).toBeInstanceOf(ClosedError);
+  await closing;
+  expect(clock.now).toBe(0);
+  expect(requests).toEqual([]);
 });
 
-test('waits for an outcome that the journal takes after the call has ended', async () => {
-  fakeClocks();
+test('close waits for an outcome that the journal takes after the call has ended', async () => {
   const store = memoryStore();
   let isDown = false;
-  const failing = createJournal({
-    ...store,
-    write: (...step) => (isDown ? Promise.reject(new Error('read only')) : store.write(...step)),
-  });
-  const { client } = createClient({
-    journal: failing,
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
-    async fetch() {
+  const { shop, clock, journal } = world({
+    store: {
+      ...store,
+      write: (...step) => (isDown ? Promise.reject(new Error('read only')) : store.write(...step)),
+    },
+    respond: () => {
       isDown = true;
-      return Response.json(successBodies.chargeMobileMoney());
+      return undefined;
     },
   });
-  expect(await finish(charged(client))).toMatchObject({ reference: REFERENCE });
-  const watched = watchEnd(client.close());
-  await pass(5 * SECOND);
-  expect(watched.hasEnded).toBe(false);
+  const { reference } = await shop.payments.chargeMobileMoney(momo, key);
+  const hasClosed = watchEnd(shop.payments.close());
+  await clock.pass(5 * SECOND);
+  expect(hasClosed()).toBe(false);
   isDown = false;
-  await pass(5 * SECOND);
-  expect(watched.hasEnded).toBe(true);
-  expect(await memoryJournal({ store }).read(KEY)).toMatchObject({
-    state: 'completed',
-    reference: REFERENCE,
-  });
+  await clock.pass(5 * SECOND);
+  expect(hasClosed()).toBe(true);
+  expect(await journal.read('order-17')).toMatchObject({ state: 'completed', reference });
 });
 
-test('waits until a claim that the database writes late is released', async () => {
-  fakeClocks();
+test('close waits until a claim that the database writes late is released', async () => {
   const store = memoryStore();
-  const slow = createJournal({
-    ...store,
-    write: async (...step) => {
-      await new Promise((resolve) => setTimeout(resolve, 10 * SECOND));
-      return await store.write(...step);
+  const { shop, clock, journal, requests } = world({
+    store: {
+      ...store,
+      write: async (...step) => {
+        await sleep(10 * SECOND);
+        return await store.write(...step);
+      },
     },
   });
-  const { client, fetch } = createClient({ journal: slow });
-  const charging = catchError(charged(client));
-  await pass(SECOND);
-  await finish(client.close());
-  expect(await memoryJournal({ store }).read(KEY)).toMatchObject({ state: 'not_sent' });
+  const charging = catchError(shop.payments.chargeMobileMoney(momo, key));
+  await clock.pass(SECOND);
+  await shop.payments.close();
+  expect(await journal.read('order-17')).toMatchObject({ state: 'not_sent' });
   expect(await charging).toBeInstanceOf(ClosedError);
-  expect(fetch).not.toHaveBeenCalled();
+  expect(requests).toEqual([]);
 });
 
-test.each(['console.error', 'logger'])('ends after 30 s, and writes what is left with %s', async (where) => {
-  fakeClocks();
+test.for([
+  [undefined, 30 * SECOND],
+  [null, 30 * SECOND],
+  [{ timeout: Number.NaN }, 30 * SECOND],
+  [{ timeout: 5 * SECOND }, 5 * SECOND],
+] as const)('close with %o ends after %d ms, whatever the wall clock shows', async ([options, expected]) => {
+  const { shop, clock } = world({ respond: never, client: { timeout: 2 * MINUTE } });
+  shop.payments.verify('TXN-1').catch(() => {});
+  await clock.settle();
+  const startedAt = clock.now;
+  const closing: Promise<void> = Reflect.apply(shop.payments.close, shop.payments, [options]);
+  clock.jump(HOUR);
+  await closing;
+  expect(clock.now - startedAt).toBe(expected);
+});
+
+test('close without a timeout waits as long as the calls last', async () => {
+  const { shop, clock } = world({ respond: never, client: { timeout: 2 * MINUTE } });
+  const reading = catchError(shop.payments.verify('TXN-1'));
+  await clock.settle();
+  await shop.payments.close({ timeout: Number.POSITIVE_INFINITY });
+  expect(await reading).toMatchObject({ code: 'request_timeout' });
+  expect(clock.now).toBe(2 * MINUTE);
+});
+
+test.for(['console.error', 'logger'])('close writes what has not ended with %s', async (where) => {
   const error = vi.fn();
   if (where === 'console.error') vi.spyOn(console, 'error').mockImplementation(error);
   const logger = where === 'logger' ? { debug() {}, info() {}, warn() {}, error } : undefined;
-  const { client } = createClient({ logger, timeout: 2 * MINUTE, fetch: () => new Promise(() => {}) });
-  charged(client, { idempotencyKey: `order-17 ${API_KEY}` }).catch(() => {});
-  await turns();
-  const watched = watchEnd(client.close());
-  // Whatever the wall clock says.
-  vi.setSystemTime(Date.now() + 60 * MINUTE);
-  await pass(29 * SECOND);
-  expect(watched.hasEnded).toBe(false);
-  await pass(SECOND);
-  expect(watched.hasEnded).toBe(true);
-  expect(error.mock.calls).toEqual([
-    [
-      'payments: close: not ended after 30000 ms, and perhaps not recorded: chargeMobileMoney "order-17 [REDACTED]"',
-    ],
-  ]);
+  const { shop, clock } = world({ respond: never, client: { logger, timeout: 2 * MINUTE } });
+  shop.payments.chargeMobileMoney(momo, { idempotencyKey: `order-17 ${API_KEY}` }).catch(() => {});
+  await clock.settle();
+  await shop.payments.close();
+  const line =
+    'payments: close: not ended after 30000 ms, and perhaps not recorded: chargeMobileMoney "order-17 [REDACTED]"';
+  expect(error.mock.calls).toEqual([[line]]);
 });
 
-test.each([
-  [{ timeout: 5 * SECOND }, 5 * SECOND],
-  [{ timeout: Number.POSITIVE_INFINITY }, MINUTE],
-  [{ timeout: Number.NaN }, 30 * SECOND],
-  [null, 30 * SECOND],
-])('never rejects, and with %o waits for %d ms', async (options, expected) => {
-  fakeClocks();
-  const respond = Promise.withResolvers<Response>();
-  const silent = { debug() {}, info() {}, warn() {}, error() {} };
-  const { client } = createClient({
-    logger: silent,
-    timeout: 2 * MINUTE,
-    fetch: () => respond.promise,
-  });
-  client.verify(REFERENCE).catch(() => {});
-  await turns();
-  const watched = watchEnd(Reflect.apply(client.close, client, [options]));
-  await pass(expected - SECOND);
-  expect(watched.hasEnded).toBe(false);
-  await pass(SECOND);
-  respond.resolve(Response.json({}, { status: 400 }));
-  await turns();
-  expect(watched.hasEnded).toBe(true);
-});
-
-test('waits at the end of an await using block', async () => {
-  const { service, arrived, respond } = await heldService();
-  const journal = memoryJournal();
-  const charging = Promise.withResolvers<unknown>();
+test('an await using block ends when the calls in flight have ended', async () => {
+  const { journal, clock } = world();
   const leave = async () => {
-    await using client = service.client({ journal });
-    charging.resolve(charged(client));
-    await arrived;
+    await using client = new PaymentsClient({
+      ...{ apiKey: API_KEY, baseUrl: BASE_URL, journal },
+      fetch: async () => {
+        await sleep(3 * SECOND);
+        return Response.json({}, { status: 400 });
+      },
+    });
+    client.chargeMobileMoney(momo, key).catch(() => {});
+    await sleep(SECOND);
   };
-  const watched = watchEnd(leave());
-  await arrived;
-  await turns();
-  expect(watched.hasEnded).toBe(false);
-  respond();
-  await until(() => watched.hasEnded);
-  expect(await journal.read(KEY)).toMatchObject({ state: 'completed' });
-  await charging.promise;
+  await leave();
+  expect(clock.now).toBe(3 * SECOND);
+  expect(await journal.read('order-17')).toMatchObject({ state: 'rejected' });
 });
-
-function createClient(options: PaymentsClientOptions) {
-  const fetch = vi.fn();
-  const client = new PaymentsClient({
-    apiKey: API_KEY,
-    baseUrl: 'https://payments.example/api/v1',
-    maxRetries: 0,
-    fetch,
-    journal: memoryJournal(),
-    ...options,
-  });
-  return { client, fetch };
-}

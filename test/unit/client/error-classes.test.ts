@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import * as source from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT } from '../../helpers/raw-service.ts';
-import { API_KEY, catchError, charge, startService } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge } from '../../helpers/service.ts';
 
 const require = createRequire(import.meta.url);
 const built = (name: string) => new URL(`../../../dist/${name}`, import.meta.url);
@@ -98,20 +98,6 @@ describe.each([
       expect(error instanceof catcher[other]).toBe(other === name || parents.includes(other));
     }
   });
-});
-
-test('catches an error of one build by the classes of the other', async () => {
-  const service = await startService(503);
-  const { baseUrl } = service;
-  for (const [thrower, catcher] of [
-    [esm, cjs],
-    [cjs, esm],
-  ] as const) {
-    const client = new thrower.PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0 });
-    const failure = await catchError(client.chargeMobileMoney(charge));
-    expect(failure).toBeInstanceOf(catcher.OutcomeUnknownError);
-    expect(failure instanceof Error && failure.cause).toBeInstanceOf(catcher.ServerError);
-  }
 });
 
 test("matches a merchant's own subclass by its prototype only", () => {

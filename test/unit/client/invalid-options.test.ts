@@ -1,10 +1,11 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ConfigurationError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
-import { API_KEY, catchError, charge, payment, startService } from '../../helpers/service.ts';
+import { ConfigurationError, InvalidInputError, PaymentsClient } from '../../../src/index.ts';
+import { API_KEY, catchError } from '../../helpers/service.ts';
+import { BASE_URL as baseUrl, momo, page, world } from '../../helpers/world.ts';
 
-const baseUrl = 'https://payments.example/api/v1';
 const good = { apiKey: API_KEY, baseUrl };
+const unkeyed = { idempotencyKey: null };
 
 beforeEach(() => {
   vi.stubEnv('PAYMENTS_API_KEY', undefined);
@@ -16,10 +17,10 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** What the constructor throws. The compiler refuses much of what these tests pass in; JavaScript does not. */
-function refusalOf(options: unknown): ConfigurationError {
+/** Returns what the constructor throws. The compiler refuses much of what these tests pass; JavaScript does not. */
+function catchRefusal(options: unknown): ConfigurationError {
   try {
-    new PaymentsClient(options as PaymentsClientOptions);
+    Reflect.construct(PaymentsClient, [options]);
   } catch (error) {
     if (error instanceof ConfigurationError) return error;
     throw error;
@@ -27,13 +28,15 @@ function refusalOf(options: unknown): ConfigurationError {
   throw new Error('nothing was refused');
 }
 
-/** Neither the message nor anything else on the error can show a key, whole or in part. */
-function expectNoKey(error: unknown, key: string = API_KEY): void {
+/** Neither the message nor anything else on the error can show the key, whole or in part. */
+function expectNoKey(error: unknown): void {
   const shown = inspect(error, { depth: 12, showHidden: true }) + JSON.stringify(error);
-  for (const part of [key.trim(), key.trim().slice(8, 16)]) expect(shown).not.toContain(part);
+  for (const part of [API_KEY, API_KEY.slice(8, 16)]) expect(shown).not.toContain(part);
 }
 
-const refused: [name: string, options: unknown, message: RegExp][] = [
+type Row = [name: string, options: unknown, message: RegExp];
+
+const refused: Row[] = [
   ['no options and no environment', undefined, /Pass apiKey.+PAYMENTS_API_KEY/],
   ['no key', { baseUrl }, /Pass apiKey.+PAYMENTS_API_KEY/],
   ['an empty key', { apiKey: '', baseUrl }, /Pass apiKey.+PAYMENTS_API_KEY/],
@@ -51,7 +54,6 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
   ['null in place of the options', null, /options.+object.+apiKey/],
   ['the key undefined as text', { apiKey: 'undefined', baseUrl }, /PAYMENTS_API_KEY set/],
   ['the key null as text', { apiKey: 'null', baseUrl }, /PAYMENTS_API_KEY set/],
-  ['a key that is a variable', { apiKey: `\${PAYMENTS_API_KEY}`, baseUrl }, /PAYMENTS_API_KEY set/],
   ['a key with a variable in it', { apiKey: `sk_test_\${KEY:-}${API_KEY}`, baseUrl }, /PAYMENTS_API_KEY set/],
   ['the base URL undefined as text', { ...good, baseUrl: 'undefined' }, /such as https:\/\//],
   ['a base URL that is a variable', { ...good, baseUrl: `\${PAYMENTS_BASE_URL}` }, /such as https:\/\//],
@@ -61,11 +63,14 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
     /PAYMENTS_BASE_URL set/,
   ],
   ...[0.99, '0', '', '1e3', '5,000', Number.NaN, Number.POSITIVE_INFINITY, null, 10n, true].map(
-    (maxAmount): [string, object, RegExp] => [
+    (maxAmount): Row => [
       `a maxAmount that is ${typeof maxAmount} ${maxAmount}`,
       { ...good, maxAmount },
       /maxAmount must be a decimal of at least 1/,
     ],
+  ),
+  ...[`"${API_KEY}"`, `'${API_KEY}'`, ` "${API_KEY}"\n`, `\u201c${API_KEY}\u201d`].map(
+    (apiKey): Row => [`the key ${apiKey}`, { apiKey, baseUrl }, /quotation marks/],
   ),
   ['no base URL', { apiKey: API_KEY }, /Pass baseUrl.+PAYMENTS_BASE_URL/],
   ['an empty base URL', { apiKey: API_KEY, baseUrl: '' }, /Pass baseUrl.+PAYMENTS_BASE_URL/],
@@ -103,11 +108,7 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
   ['a fragment in the base URL', { ...good, baseUrl: `${baseUrl}#${API_KEY}` }, /no fragment/],
   ['a misspelt key', { apikey: API_KEY, baseUrl }, /^Unknown option "apikey"\. Did you mean apiKey\?$/],
   ...['apiKey', 'baseUrl', 'mode', 'fetch', 'transport', 'logger', 'onEvent', 'polling', 'journal'].map(
-    (name): [string, object, RegExp] => [
-      `null as ${name}`,
-      { ...good, [name]: null },
-      new RegExp(`^${name} must (?:be|have)`),
-    ],
+    (name): Row => [`null as ${name}`, { ...good, [name]: null }, new RegExp(`^${name} must (?:be|have)`)],
   ),
   ['fetch that is no function', { ...good, fetch: 'fetch' }, /fetch must be a function/],
   ['onEvent that is no function', { ...good, onEvent: [] }, /onEvent must be a function/],
@@ -120,37 +121,13 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
   ],
 ];
 
-test('refuses an environment that it must not read, as on Deno', () => {
-  const env = new Proxy({}, { get: () => expect.unreachable('Requires env access') });
-  vi.stubGlobal('process', { ...process, env });
-  expect(refusalOf(undefined).message).toMatch(
-    /PAYMENTS_API_KEY cannot be read.+--allow-env=PAYMENTS_API_KEY/,
-  );
-  expect(refusalOf({ apiKey: API_KEY }).message).toMatch(/PAYMENTS_BASE_URL cannot be read/);
-  expect(new PaymentsClient(good).mode).toBe('test');
-});
-
-test.each(refused)(
-  'refuses %s in the constructor, with a message that names a fix',
-  (_, options, message) => {
-    const error = refusalOf(options);
-    expect(error).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: false });
-    expect(error.message).toMatch(message);
-    expectNoKey(error);
-  },
-);
-
-/** What client and call have in common. */
-const refusedInBoth: [name: string, options: object, message: RegExp][] = [
+/** Neither a client nor a call takes them. */
+const refusedInBoth: Row[] = [
   ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '1000', null, true].map(
-    (timeout): [string, object, RegExp] => [
-      `the timeout ${inspect(timeout)}`,
-      { timeout },
-      /timeout must be milliseconds/,
-    ],
+    (timeout): Row => [`the timeout ${inspect(timeout)}`, { timeout }, /timeout must be milliseconds/],
   ),
   ...[-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '2', null].map(
-    (maxRetries): [string, object, RegExp] => [
+    (maxRetries): Row => [
       `the maxRetries ${inspect(maxRetries)}`,
       { maxRetries },
       /maxRetries must be a whole number/,
@@ -196,54 +173,150 @@ const refusedInBoth: [name: string, options: object, message: RegExp][] = [
   ['headers as text', { headers: 'x-a: b' }, /headers must be an object/],
 ];
 
-test.each(refusedInBoth)(
-  'refuses %s in the constructor, with a message that names a fix',
-  (_, options, message) => {
-    const error = refusalOf({ ...good, ...options });
-    expect(error.message).toMatch(message);
-    expectNoKey(error);
-  },
-);
+test.for([
+  ...refused,
+  ...refusedInBoth.map(([name, options, message]): Row => [name, { ...good, ...Object(options) }, message]),
+])('refuses a client with %s', ([, options, message]) => {
+  const error = catchRefusal(options);
+  expect(error).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: false });
+  expect(error.message).toMatch(message);
+  expectNoKey(error);
+});
 
-const refusedInCalls: typeof refusedInBoth = [
+class Options {
+  get timeout() {
+    return 5_000;
+  }
+}
+
+const refusedInCalls: Row[] = [
   ...refusedInBoth,
   ['null as signal', { signal: null }, /signal must be an AbortSignal/],
-  ['a signal that is none', { signal: {} }, /signal must be an AbortSignal/],
   ['an AbortController as signal', { signal: new AbortController() }, /signal must be an AbortSignal/],
+  ['a signal without listeners', { signal: { throwIfAborted() {} } }, /signal must be an AbortSignal/],
+  [
+    'a signal without aborted',
+    { signal: { throwIfAborted() {}, addEventListener() {}, removeEventListener() {} } },
+    /signal must be an AbortSignal/,
+  ],
+  ['null in place of its options', null, /object/],
+  // Only some of them would be read.
+  ['inherited options', Object.create({ timeout: 5_000 }), /object/],
+  ['an instance of a class as its options', new Options(), /object/],
 ];
 
-test.each(refusedInCalls)('refuses %s in a call, and sends nothing', async (_, options, message) => {
-  const service = await startService();
-  const client = service.client();
-  const calls = {
-    initialize: () => client.initialize(payment, options),
-    chargeMobileMoney: () => client.chargeMobileMoney(charge, options),
-    verify: () => client.verify('TXN-8f2c61d0', options),
-  };
-  for (const [operation, call] of Object.entries(calls)) {
-    const error = await catchError(call());
-    expect(error).toBeInstanceOf(ConfigurationError);
-    const outcome = operation === 'verify' ? null : 'not_sent';
-    expect(error).toMatchObject({ operation, outcome, message: expect.stringMatching(message) });
+const calls: Record<string, (client: PaymentsClient, options: never) => Promise<unknown>> = {
+  initialize: (client, options) => client.initialize(page, options),
+  chargeMobileMoney: (client, options) => client.chargeMobileMoney(momo, options),
+  verify: (client, options) => client.verify('TXN-1', options),
+  check: (client, options) => client.check('TXN-1', options),
+  waitForFinalStatus: (client, options) => client.waitForFinalStatus('TXN-1', options),
+  watch: async (client, options) => client.watch('TXN-1', options).next(),
+  reconcile: async (client, options) => client.reconcile(['TXN-1'], options).next(),
+};
+
+// The timeout of a wait is another one: see test/unit/polling.
+const isOfWait = (call: string) => ['waitForFinalStatus', 'watch', 'reconcile'].includes(call);
+
+test.for(refusedInCalls)('refuses a call with %s, and sends nothing', async ([, options, message]) => {
+  const { shop, requests } = world();
+  for (const [name, call] of Object.entries(calls)) {
+    if (isOfWait(name) && Object.hasOwn(Object(options), 'timeout')) continue;
+    const error = await catchError(
+      Promise.resolve().then(() => Reflect.apply(call, null, [shop.payments, options])),
+    );
+    expect(error, name).toBeInstanceOf(ConfigurationError);
+    const isPost = name === 'initialize' || name === 'chargeMobileMoney';
+    expect(error, name).toMatchObject({
+      operation: isPost ? name : 'verify',
+      outcome: isPost ? 'not_sent' : null,
+      message: expect.stringMatching(message),
+    });
     expectNoKey(error);
   }
-  expect(service.requests).toEqual([]);
+  expect(requests).toEqual([]);
+});
+
+test('refuses extraBody on a read', async () => {
+  const { shop } = world();
+  const read = Reflect.apply(shop.payments.verify, shop.payments, ['TXN-1', { extraBody: { note: 'x' } }]);
+  expect(await catchError(read)).toBeInstanceOf(ConfigurationError);
+});
+
+test.for([5, 'text', null])('refuses to reconcile %j, which says nothing about the money', (references) => {
+  const { payments } = world().shop;
+  const call = () => Reflect.apply(payments.reconcile, payments, [references]);
+  expect(call).toThrow(expect.objectContaining({ operation: 'verify', outcome: null }));
+});
+
+test('refuses an extraBody that replaces the checked body', async () => {
+  const { shop, requests } = world();
+  const toJSON = () => ({ amount: 999 });
+  const failure = await catchError(
+    shop.payments.chargeMobileMoney(momo, { ...unkeyed, extraBody: { toJSON } }),
+  );
+  expect(failure).toBeInstanceOf(InvalidInputError);
+  expect(failure).toMatchObject({ issues: [{ path: 'extraBody.toJSON' }] });
+  expect(requests).toEqual([]);
+});
+
+test('sends no field that an extraBody shows only when it is read again', async () => {
+  const sent: unknown[] = [];
+  const { shop } = world({
+    respond: async (request) => {
+      sent.push(await request.clone().text());
+      return undefined;
+    },
+  });
+  let reads = 0;
+  const shifting = new Proxy(
+    {},
+    {
+      get: () => 'USD',
+      ownKeys: () => (reads++ === 0 ? [] : ['currency']),
+      getOwnPropertyDescriptor: () => ({ value: 'USD', enumerable: true, configurable: true }),
+    },
+  );
+  await shop.payments.chargeMobileMoney(momo, { ...unkeyed, extraBody: shifting }).catch(() => {});
+  expect(sent).toHaveLength(1);
+  expect(sent.join()).not.toContain('USD');
+});
+
+test('shortens a message about unknown fields, and keeps it one line', async () => {
+  const forged = 'x\nERROR paid by ama@example.com 0244123456';
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field-${index}`, 1]));
+  const { payments } = world().shop;
+  const failure = await catchError(
+    payments.chargeMobileMoney(Object({ [forged]: 1, ...many, ...momo }), unkeyed),
+  );
+  expect(failure).toBeInstanceOf(InvalidInputError);
+  const { message } = Object(failure);
+  expect(message).not.toMatch(/\n|ama@example\.com|0244123456/);
+  expect(message).toContain('more fields');
+  expect(message.length).toBeLessThan(5_000);
+});
+
+test('refuses an environment that it must not read, as on Deno', () => {
+  const env = new Proxy({}, { get: () => expect.unreachable('Requires env access') });
+  vi.stubGlobal('process', { ...process, env });
+  const hint = /PAYMENTS_API_KEY cannot be read.+--allow-env=PAYMENTS_API_KEY/;
+  expect(catchRefusal(undefined).message).toMatch(hint);
+  expect(catchRefusal({ apiKey: API_KEY }).message).toMatch(/PAYMENTS_BASE_URL cannot be read/);
+  expect(new PaymentsClient(good).mode).toBe('test');
 });
 
 test('takes no value of the environment for an option that is null', () => {
   vi.stubEnv('PAYMENTS_API_KEY', API_KEY);
   vi.stubEnv('PAYMENTS_BASE_URL', baseUrl);
-  expect(refusalOf({ apiKey: null }).message).toMatch(/^apiKey must be/);
-  expect(refusalOf({ baseUrl: null }).message).toMatch(/^baseUrl must be/);
+  expect(catchRefusal({ apiKey: null }).message).toMatch(/^apiKey must be/);
+  expect(catchRefusal({ baseUrl: null }).message).toMatch(/^baseUrl must be/);
 });
 
 test('refuses a browser unless dangerouslyAllowBrowser is set', () => {
   vi.stubGlobal('window', { document: {} });
-  expect(refusalOf(good).message).toMatch(/browser.+from your server.+dangerouslyAllowBrowser: true/);
-  expectNoKey(refusalOf(good));
-  for (const dangerouslyAllowBrowser of [false, undefined, 'true', 1]) {
-    expect(refusalOf({ ...good, dangerouslyAllowBrowser }).message).toMatch(/browser/);
-  }
+  const hint = /browser.+from your server.+dangerouslyAllowBrowser: true/;
+  for (const dangerouslyAllowBrowser of [false, undefined, 'true', 1])
+    expect(catchRefusal({ ...good, dangerouslyAllowBrowser }).message).toMatch(hint);
   expect(new PaymentsClient({ ...good, dangerouslyAllowBrowser: true }).mode).toBe('test');
   vi.stubGlobal('window', {});
   expect(new PaymentsClient(good).mode).toBe('test');

@@ -3,13 +3,10 @@ import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
 import { memoryJournal } from '../../../src/stores/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { openOrderShop } from '../../helpers/order-shop.ts';
 import { catchError, charge, startService, successBodies } from '../../helpers/service.ts';
+import { momo, type Respond, SECOND, world } from '../../helpers/world.ts';
 
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.unstubAllGlobals());
 
 const refuse = () => {
   throw new Error('Disallowed operation called within global scope.');
@@ -41,54 +38,42 @@ test('is made where workerd allows no AbortController, timer or random', async (
 });
 
 test('closes all else if a wait belongs to another request of a Worker', async () => {
-  const { payments, ...orderPayments } = openOrderShop().start();
-  await orderPayments.charge('17', charge);
+  const { orders, payments } = world().shop;
+  await orders.charge('17', momo);
   class Foreign extends AbortController {
     override abort(): void {
       refuse();
     }
   }
   vi.stubGlobal('AbortController', Foreign);
-  const foreign = catchError(orderPayments.wait('17'));
+  const foreign = catchError(orders.wait('17'));
   vi.unstubAllGlobals();
   const own = catchError(payments.waitForFinalStatus(REFERENCE));
-  payments.close();
+  void payments.close();
   expect(await own).toMatchObject({ name: 'ClosedError' });
   expect(await foreign).toMatchObject({ name: 'ClosedError' });
 });
 
-test.each([
+const success: Respond = ({ url }) =>
+  Response.json(successBodies.verify({ reference: url.slice(url.lastIndexOf('/') + 1) }));
+
+test.for([
   ['Cloudflare-Workers', 3],
   ['Node.js/24', 1],
-])('shares no poll between the waits of a Worker: in %s, %i for 3 waits', async (userAgent, polls) => {
+] as const)('in %s, %i polls are for 3 waits: a Worker shares none', async ([userAgent, polls]) => {
   vi.stubGlobal('navigator', { userAgent });
-  const service = await startService();
-  const client = service.client();
-  const waits = [1, 2].map(() => client.waitForFinalStatus(REFERENCE));
-  for await (const { status } of client.watch(REFERENCE)) expect(status).toBe('success');
+  const { shop, checks } = world({ respond: success });
+  const waits = [1, 2].map(() => shop.payments.waitForFinalStatus(REFERENCE));
+  for await (const { status } of shop.payments.watch(REFERENCE)) expect(status).toBe('success');
   await Promise.all(waits);
-  expect(service.requests).toHaveLength(polls);
+  expect(checks).toHaveLength(polls);
 });
 
 test('keeps the rate limit over all waits of a Worker', async () => {
   vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
-  vi.useFakeTimers();
-  const fetched: string[] = [];
-  const service = await startService();
-  const client = service.client({
-    polling: { maxRequestsPerSecond: 1 },
-    fetch: async (url) => {
-      const reference = url.slice(url.lastIndexOf('/') + 1);
-      fetched.push(reference);
-      return Response.json(successBodies.verify({ reference }));
-    },
-  });
-  const waits = ['TXN-1', 'TXN-2', 'TXN-3'].map((reference) => client.waitForFinalStatus(reference));
-  await vi.advanceTimersByTimeAsync(990);
-  expect(fetched).toHaveLength(1);
-  await vi.advanceTimersByTimeAsync(1_000);
-  expect(fetched).toHaveLength(2);
-  await vi.advanceTimersByTimeAsync(1_010);
+  const { shop, checks } = world({ respond: success, client: { polling: { maxRequestsPerSecond: 1 } } });
+  const waits = ['TXN-1', 'TXN-2', 'TXN-3'].map((reference) => shop.payments.waitForFinalStatus(reference));
   await Promise.all(waits);
-  expect(fetched.sort()).toEqual(['TXN-1', 'TXN-2', 'TXN-3']);
+  const [first = 0] = checks.map(({ at }) => at);
+  expect(checks.map(({ at }) => Math.round((at - first) / SECOND))).toEqual([0, 1, 2]);
 });

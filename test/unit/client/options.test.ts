@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
-import { API_KEY, payment, startService } from '../../helpers/service.ts';
+import { API_KEY, catchError, payment, startService } from '../../helpers/service.ts';
+import { MINUTE, page, SECOND, world } from '../../helpers/world.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -52,15 +53,26 @@ test.each(['', '/', '//', '/api/v1', '/api/v1/', '/api/v1//', '/API/v%31'])(
   },
 );
 
-test('detects mode test for sk_test_…, and unknown for other keys', () => {
-  const modeOf = (apiKey: string | (() => string)) =>
-    new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' }).mode;
-  expect(modeOf(API_KEY)).toBe('test');
-  expect(modeOf('sk_test_x')).toBe('test');
-  for (const key of ['sk_test_', 'sk_live_4vK9qLm2', 'SK_TEST_4vK9qLm2', 'xsk_test_4vK9qLm2', 'anything']) {
-    expect(modeOf(key)).toBe('unknown');
-  }
-  expect(modeOf(() => API_KEY)).toBe('unknown');
+test.for([
+  [API_KEY, 'test'],
+  ['sk_test_x', 'test'],
+  ...['sk_test_', 'sk_live_4vK9qLm2', 'SK_TEST_4vK9qLm2', 'xsk_test_4vK9qLm2', "sk'live", 'a"b'].map(
+    (key) => [key, 'unknown'] as const,
+  ),
+  [() => API_KEY, 'unknown'],
+] as const)('the mode of the key %s is %s', ([apiKey, mode]) => {
+  expect(new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' }).mode).toBe(mode);
+});
+
+test('the timeout and maxRetries of a call replace those of the client', async () => {
+  const { shop, clock, posts } = world({
+    client: { timeout: MINUTE, maxRetries: 0 },
+    respond: () => (posts.length < 3 ? new Response('{}', { status: 429 }) : new Promise(() => {})),
+  });
+  const call = shop.payments.initialize(page, { timeout: SECOND, maxRetries: 2 });
+  expect(await catchError(call)).toMatchObject({ outcome: 'unknown', cause: { code: 'request_timeout' } });
+  expect(posts).toHaveLength(3);
+  expect(clock.now).toBeLessThan(MINUTE);
 });
 
 test('treats undefined options as absent', async () => {
