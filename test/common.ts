@@ -17,7 +17,7 @@ export const elsewhere = ['test/e2e/{databases,docker-compose,integrations,packa
 /**
  * Run by `npm run test:exhaustive` only: what opens Chromium, what tries commands and the build in tens of processes, and
  * what has its short form elsewhere. `http/` is run over fetch, `node/` keeps the tests of its own, and
- * `sandbox/pages.test.ts` reads the pages. `property/` simulates the kills of charges, follow-ups and orders.
+ * `sandbox/pages.test.ts` reads the pages. `simulate/` kills the processes of charges, follow-ups and orders.
  * `operators/command/config.test.ts` runs the command on SQLite. `docs/blocks.test.ts` runs the README. `npm run check` checks the
  * types, validates the comments that the API site is made of, and shows each change of an export or an option.
  */

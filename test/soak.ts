@@ -14,8 +14,7 @@ const { values, positionals } = parseArgs({
 const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a whole number, 1 or more.');
 
-const drawsValues = (file: string) =>
-  /from '(?:fast-check|\.\/\w*-?interleavings\.ts)'/.test(readFileSync(file, 'utf8'));
+const drawsValues = (file: string) => readFileSync(file, 'utf8').includes("from 'fast-check'");
 const files =
   positionals.length > 0
     ? positionals

@@ -1,349 +1,271 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { claimKey, completeKey, made } from '../../helpers/claims.ts';
-import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
-import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
-import {
-  type FollowedShop,
-  findFollowUpEvents,
-  finish,
-  getService,
-  getTimes,
-  loseCharge,
-  openShop,
-  sweepFor,
-} from '../../helpers/follow-ups.ts';
-import { catchError, successBodies } from '../../helpers/service.ts';
+/** What needs a person: when `onAttention` hears of it, and what becomes of the payment. */
 
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const note = { by: 'ama@shop.example', reason: 'looked it up' };
+import { describe, expect, test } from 'vitest';
+import { memoryStore } from '../../../src/stores/index.ts';
+import { note } from '../../helpers/resolution-note.ts';
+import { catchError } from '../../helpers/service.ts';
+import { DAY, HOUR, MINUTE, momo, SECOND, sweepFor, type World, world } from '../../helpers/world.ts';
+import { wrapStore } from '../../helpers/wrapped-store.ts';
+import { always, chargeKey, findFollowUps, loseKey, never, toPauses } from './keys.ts';
 
-beforeEach(() => {
-  fakeClocks();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+const reasonsOf = ({ attentions }: World) => attentions.map(({ reason }) => reason);
+
+type Fault =
+  | { kind: 'wrongAmount'; amount: string }
+  | { kind: 'wrongCurrency'; currency: string }
+  | { kind: 'status'; status: number };
+
+/** Begins a payment whose checks meet a fault. */
+const charge =
+  (fault?: Fault, times = always.times) =>
+  async ({ shop, service }: World) => {
+    const reference = await chargeKey(shop);
+    if (fault) service.fault('verify', fault, { times });
+    return reference;
+  };
+
+const otherAmount = { kind: 'wrongAmount', amount: '2.55' } as const;
+const otherCurrency = { kind: 'wrongCurrency', currency: 'USD' } as const;
+const notFound = { kind: 'status', status: 404 } as const;
+
+test.each<[reason: string, begin: (world: World) => Promise<string>, at: number, checks: number[]]>([
+  ['unresolved', loseKey, 0, []],
+  ['overdue', charge(), 600, [600, 630, 690, 810, 1_050, 1_530, 2_490, 4_410, 8_010, 11_610]],
+  ['mismatch', charge(otherAmount), 8, [8, 38, 98, 218, 458]],
+  ['mismatch', charge(otherCurrency), 8, [8, 38, 98, 218, 458]],
+  ['gone', charge(notFound), 21, [8, 11, 14, 17, 21, 51]],
+])('reports %s until onAttention succeeds, and delivers nothing', async (reason, begin, at, checks) => {
+  const calls: { at: number }[] = [];
+  const made = world({
+    onAttention(attention) {
+      expect(attention).toMatchObject({ key: 'order-1', reason });
+      calls.push({ at: made.clock.now });
+      if (calls.length <= 3) throw new Error('the pager does not respond');
+    },
+  });
+  const { shop, service, finals, events } = made;
+  const reference = await begin(made);
+  if (reason === 'mismatch' || reason === 'gone') service.approve(reference);
+  await sweepFor(DAY, shop.followUps);
+  expect(Math.round((calls[0]?.at ?? 0) / SECOND)).toBe(at);
+  expect(toPauses(calls)).toEqual([30, 60, 120]);
+  const times = made.checks.map((check) => Math.round(check.at / SECOND));
+  expect(times.slice(times.indexOf(checks[0] ?? 0)).slice(0, checks.length)).toEqual(checks);
+  expect(finals).toEqual([]);
+  const failed = findFollowUps(events).filter(({ result }) => result === 'handler_failed');
+  const error = 'Error: the pager does not respond';
+  expect(failed).toMatchObject(Array(3).fill({ idempotencyKey: 'order-1', reason, error }));
 });
 
-const reasons = ({ attentions }: FollowedShop) => attentions.map(({ reason }) => reason);
+test.each<[reason: string, begin: (world: World) => Promise<string>]>([
+  ['a mismatch that is corrected', charge(otherAmount, 3)],
+  ['a mismatch of the currency that is corrected', charge(otherCurrency, 3)],
+  ['a transaction that is gone and comes back', charge(notFound, 8)],
+])('delivers %s, after one report', async (_, begin) => {
+  const made = world();
+  made.service.approve(await begin(made));
+  await sweepFor(HOUR, made.shop.followUps);
+  expect(made.attentions).toHaveLength(1);
+  expect(made.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
+});
 
 describe('an unresolved key', () => {
-  test('is reported at once, once, and without a GET', async () => {
-    const shop = openShop();
-    await loseCharge(shop, 'order-1');
-    await sweepFor(HOUR, shop.start());
-    await sweepFor(HOUR, shop.start());
-    expect(shop.attentions).toMatchObject([{ key: 'order-1', reason: 'unresolved' }]);
-    expect(shop.attentions[0]?.at).toBeLessThan(SECOND);
-    expect(shop.gets).toEqual([]);
-  });
-
-  test('is reported once the lease of a process that died has expired', async () => {
-    const shop = openShop();
-    const journal = shop.openJournal();
-    // No heartbeat follows.
-    await claimKey(journal, 'order-1', { service: await getService() });
-    const followUps = shop.start();
-    await sweepFor(9 * SECOND, followUps);
-    expect(shop.attentions).toEqual([]);
-    await sweepFor(2 * SECOND, followUps);
-    expect(shop.attentions).toMatchObject([{ key: 'order-1', reason: 'unresolved' }]);
+  test('is reported once its process has died, at the end of the lease', async () => {
+    let isKilled = false;
+    const store = memoryStore();
+    const mortal = wrapStore(store, (_, run) => (isKilled ? never() : run()));
+    const { shop, start, journal, attentions } = world({
+      store: mortal,
+      client: { timeout: 10 * MINUTE },
+      respond: ({ method }) => (method === 'POST' ? never() : undefined),
+    });
+    void chargeKey(shop).catch(() => {});
+    const { followUps } = start({ store });
+    await sweepFor(MINUTE, followUps);
+    expect(attentions).toEqual([]);
+    isKilled = true;
+    await sweepFor(11 * SECOND, followUps);
+    expect(attentions).toMatchObject([{ key: 'order-1', reason: 'unresolved' }]);
+    isKilled = false;
     // What the follow-up records is no heartbeat.
     expect(await journal.read('order-1')).toMatchObject({ state: 'unknown', inProgress: false });
-    await finish(journal.resolve('order-1', 'not_charged', note));
-  });
-
-  test('is not reported while its charge is in progress', async () => {
-    let respond = (_: Response) => {};
-    const shop = openShop({
-      intercept: ({ method }) =>
-        method === 'POST' ? new Promise((resolve) => (respond = resolve)) : Promise.resolve(undefined),
-    });
-    const charging = shop.charge('order-1');
-    await pass(SECOND);
-    await sweepFor(25 * SECOND, shop.start(), { step: SECOND });
-    expect(shop.attentions).toEqual([]);
-    respond(Response.json(successBodies.chargeMobileMoney()));
-    expect(await finish(charging)).toBe('TXN-8f2c61d0');
+    isKilled = true;
   });
 
   test('is followed once a person has found its payment', async () => {
-    const shop = openShop();
-    const reference = await loseCharge(shop, 'order-1');
-    const followUps = shop.start();
-    await sweepFor(MINUTE, followUps);
-    await finish(followUps.payments.resolve('order-1', { reference }, note));
-    shop.service.approve(reference);
-    await sweepFor(MINUTE, followUps);
-    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-    expect(reasons(shop)).toEqual(['unresolved']);
+    const made = world();
+    const reference = await loseKey(made);
+    await sweepFor(MINUTE, made.shop.followUps);
+    made.service.approve(reference);
+    await made.shop.payments.resolve('order-1', { reference }, note);
+    const before = made.checks.length;
+    await made.shop.followUps.sweep();
+    expect(made.checks.length - before).toBe(1);
+    expect(made.finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
+    expect(reasonsOf(made)).toEqual(['unresolved']);
   });
 
-  test('is left alone once a person has freed it', async () => {
-    const shop = openShop();
-    await loseCharge(shop, 'order-1');
-    const followUps = shop.start();
-    await finish(followUps.payments.resolve('order-1', 'not_charged', note));
-    await sweepFor(MINUTE, followUps);
-    expect(shop.attentions).toEqual([]);
-    expect(shop.gets).toEqual([]);
-  });
-
-  test('is reported again after the key was charged again', async () => {
-    const shop = openShop();
-    await loseCharge(shop, 'order-1');
-    const followUps = shop.start();
-    await sweepFor(SECOND, followUps);
-    await finish(followUps.payments.resolve('order-1', 'not_charged', note));
-    await loseCharge(shop, 'order-1');
-    await sweepFor(SECOND, followUps);
-    expect(reasons(shop)).toEqual(['unresolved', 'unresolved']);
+  test('is left alone once a person has freed it, until it is charged again', async () => {
+    const made = world();
+    const { shop } = made;
+    await loseKey(made);
+    await shop.payments.resolve('order-1', 'not_charged', note);
+    await sweepFor(MINUTE, shop.followUps);
+    expect([made.attentions, made.checks]).toEqual([[], []]);
+    await loseKey(made);
+    await sweepFor(SECOND, shop.followUps);
+    expect(reasonsOf(made)).toEqual(['unresolved']);
   });
 });
 
 describe('an overdue payment', () => {
-  test('is reported once at the deadline, after a check', async () => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    await sweepFor(15 * MINUTE, shop.start());
-    expect(shop.attentions).toMatchObject([{ key: 'order-1', reference, reason: 'overdue' }]);
-    const at = shop.attentions[0]?.at ?? 0;
-    expect(at).toBeGreaterThanOrEqual(10 * MINUTE);
-    expect(at).toBeLessThan(10 * MINUTE + SECOND);
-    expect(getTimes(shop).filter((time) => time >= 10 * MINUTE && time <= at)).toHaveLength(1);
-  });
-
-  test('is checked at pauses that double from 30 s to an hour', async () => {
-    const shop = openShop();
-    await finish(shop.charge('order-1'));
-    await sweepFor(10 * HOUR, shop.start());
-    const late = getTimes(shop).filter((at) => at >= 10 * MINUTE);
-    const pauses = late.slice(1).map((at, index) => Math.round((at - (late[index] ?? 0)) / 1_000));
-    expect(pauses.slice(0, 10)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600]);
-  });
-
-  test('is delivered if it becomes final after days', async () => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.settleAfter(reference, 6 * DAY, 'success');
-    await sweepFor(8 * DAY, shop.start());
-    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-    expect((shop.finals[0]?.at ?? 0) - 6 * DAY).toBeLessThan(HOUR + MINUTE);
-    expect(reasons(shop)).toEqual(['overdue']);
-  });
-
-  test('is given up 7 days after the charge', async () => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    const followUps = shop.start();
-    const results = await sweepFor(8 * DAY, followUps);
-    const last = getTimes(shop).at(-1) ?? 0;
+  test('is given up after 7 days, and checked once for each notification then', async () => {
+    const made = world();
+    const { shop, service, events, checks, finals } = made;
+    const reference = await chargeKey(shop);
+    const results = await sweepFor(8 * DAY, shop.followUps);
+    const last = checks.at(-1)?.at;
     expect(last).toBeGreaterThanOrEqual(7 * DAY);
     expect(last).toBeLessThan(7 * DAY + HOUR + MINUTE);
     expect(results.at(-1)).toMatchObject({ due: 0, nextAt: null });
-    expect(await followUps.journal.read('order-1')).toMatchObject({
-      attention: 'overdue',
-      nextCheckAt: undefined,
+    const entry = { attention: 'overdue', nextCheckAt: undefined };
+    expect(await made.journal.read('order-1')).toMatchObject(entry);
+    expect(findFollowUps(events).map(({ result }) => result)).toEqual(['attention', 'given_up']);
+    const count = checks.length;
+    for (const isPaid of [false, true]) {
+      if (isPaid) service.approve(reference);
+      await sweepFor(DAY, shop.followUps);
+      expect(finals).toEqual([]);
+      await shop.followUps.notify(reference);
+      await sweepFor(DAY, shop.followUps);
+    }
+    expect(checks).toHaveLength(count + 2);
+    expect(finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
+    expect(reasonsOf(made)).toEqual(['overdue']);
+  });
+
+  test('is delivered if it becomes final after days', async () => {
+    const made = world();
+    made.service.settleAfter('next', 6 * DAY, 'success');
+    await chargeKey(made.shop);
+    await sweepFor(8 * DAY, made.shop.followUps);
+    expect(made.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
+    expect(made.finals[0]?.at).toBeLessThan(6 * DAY + HOUR + MINUTE);
+    expect(reasonsOf(made)).toEqual(['overdue']);
+  });
+
+  test('is checked before it is reported, and again if that check fails', async () => {
+    const { shop, service, clock, checks, finals, attentions } = world();
+    const reference = await chargeKey(shop);
+    await clock.pass(DAY);
+    service.approve(reference);
+    service.fault('verify', { kind: 'status', status: 502 });
+    await sweepFor(MINUTE, shop.followUps);
+    expect(checks).toHaveLength(2);
+    expect(finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
+    expect(attentions).toEqual([]);
+  });
+
+  test('is reported if the service fails for long, and not given up', async () => {
+    const made = world({ client: { polling: { timeout: MINUTE } } });
+    await charge({ kind: 'status', status: 502 })(made);
+    await sweepFor(2 * MINUTE, made.shop.followUps);
+    expect(reasonsOf(made)).toEqual(['overdue']);
+    await sweepFor(9 * DAY, made.shop.followUps);
+    expect(findFollowUps(made.events).map(({ result }) => result)).toEqual(['attention']);
+  });
+
+  test('is none without a deadline: it is checked by the schedule for ever', async () => {
+    const { shop, attentions, checks } = world({
+      client: { polling: { timeout: Number.POSITIVE_INFINITY } },
     });
-    expect(findFollowUpEvents(shop.events).map(({ result }) => result)).toEqual(['attention', 'given_up']);
-    const count = shop.gets.length;
-    shop.service.approve(reference);
-    await sweepFor(DAY, followUps);
-    expect(shop.gets).toHaveLength(count);
-    expect(reasons(shop)).toEqual(['overdue']);
-  });
-
-  test('is checked once before it is reported, if it is first seen late', async () => {
-    const shop = openShop();
-    const [paid] = [await finish(shop.charge('order-1')), await finish(shop.charge('order-2'))];
-    await pass(DAY, DAY);
-    shop.service.approve(paid);
-    await sweepFor(SECOND, shop.start());
-    expect(shop.gets).toHaveLength(2);
-    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-    expect(shop.attentions).toMatchObject([{ key: 'order-2', reason: 'overdue' }]);
-  });
-
-  test('is checked again before it is reported, if that check fails', async () => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    await pass(DAY, DAY);
-    shop.service.approve(reference);
-    shop.service.fault('verify', { kind: 'status', status: 502 });
-    await sweepFor(MINUTE, shop.start());
-    expect(shop.gets).toHaveLength(2);
-    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-    expect(shop.attentions).toEqual([]);
-  });
-
-  test('is reported if the service fails for long', async () => {
-    const shop = openShop();
-    const polling = { timeout: MINUTE };
-    await finish(shop.charge('order-1', { polling }));
-    shop.service.fault('verify', { kind: 'status', status: 502 }, { times: Number.POSITIVE_INFINITY });
-    const followUps = shop.start();
-    await sweepFor(2 * MINUTE, followUps);
-    expect(reasons(shop)).toEqual(['overdue']);
-    // Nothing is given up while the service fails.
-    await sweepFor(9 * DAY, followUps);
-    expect(reasons(shop)).toEqual(['overdue']);
-    expect(findFollowUpEvents(shop.events).map(({ result }) => result)).toEqual(['attention']);
-  });
-
-  test('is checked by the schedule for ever without a deadline', async () => {
-    const shop = openShop();
-    const polling = { timeout: Number.POSITIVE_INFINITY };
-    await finish(shop.charge('order-1', { polling }));
-    await sweepFor(HOUR, shop.start());
-    expect(shop.attentions).toEqual([]);
-    const times = getTimes(shop).slice(-2);
-    expect(Math.round(((times[1] ?? 0) - (times[0] ?? 0)) / 1_000)).toBe(15);
+    await chargeKey(shop);
+    await sweepFor(HOUR, shop.followUps);
+    expect(attentions).toEqual([]);
+    expect(toPauses(checks.slice(-2))).toEqual([15]);
   });
 });
 
-describe('another amount or currency', () => {
-  const wrong = [
-    ['amount', { kind: 'wrongAmount', amount: '2.55' }],
-    ['currency', { kind: 'wrongCurrency', currency: 'USD' }],
-  ] as const;
-
-  test.each(wrong)('is reported once and never delivered: %s', async (_, fault) => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.approve(reference);
-    shop.service.fault('verify', fault, { times: Number.POSITIVE_INFINITY });
-    await sweepFor(DAY, shop.start());
-    expect(shop.finals).toEqual([]);
-    expect(shop.attentions).toMatchObject([{ key: 'order-1', reference, reason: 'mismatch' }]);
-    const times = getTimes(shop);
-    const pauses = times.slice(1).map((at, index) => Math.round((at - (times[index] ?? 0)) / 1_000));
-    expect(pauses.slice(0, 4)).toEqual([30, 60, 120, 240]);
-  });
-
-  test.each(wrong)('is delivered once it is corrected: %s', async (_, fault) => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.approve(reference);
-    shop.service.fault('verify', fault, { times: 3 });
-    await sweepFor(HOUR, shop.start());
-    expect(reasons(shop)).toEqual(['mismatch']);
-    expect(shop.gets).toHaveLength(4);
-    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-  });
-
+describe('another amount', () => {
   test('is reported at once if the response of the charge named it', async () => {
-    const shop = openShop();
-    shop.service.fault('chargeMobileMoney', { kind: 'wrongAmount', amount: '2.55' });
-    await finish(catchError(shop.charge('order-1')));
-    await sweepFor(SECOND, shop.start());
-    expect(shop.attentions).toMatchObject([{ key: 'order-1', reference: 'TXN-000001', reason: 'mismatch' }]);
-    expect(shop.finals).toEqual([]);
+    const { shop, service, finals, attentions } = world();
+    service.fault('chargeMobileMoney', otherAmount);
+    await catchError(chargeKey(shop));
+    await sweepFor(SECOND, shop.followUps);
+    expect(attentions).toMatchObject([{ key: 'order-1', reference: 'TXN-000001', reason: 'mismatch' }]);
+    expect(finals).toEqual([]);
   });
 
-  test('is reported before the status is final', async () => {
-    const shop = openShop();
-    await finish(shop.charge('order-1'));
-    shop.service.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
-    await sweepFor(9 * SECOND, shop.start());
-    expect(reasons(shop)).toEqual(['mismatch']);
-  });
-
-  test('returns to the schedule once it is corrected before the deadline', async () => {
-    const shop = openShop();
-    await finish(shop.charge('order-1'));
-    shop.service.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
-    await sweepFor(MINUTE, shop.start());
-    const [first = 0, second = 0, third = 0] = getTimes(shop);
-    expect(Math.round((second - first) / 1_000)).toBe(30);
-    expect(third - second).toBeLessThan(10 * SECOND);
+  test('is reported before the status is final, and the schedule goes on once it is corrected', async () => {
+    const made = world();
+    await charge(otherAmount, 1)(made);
+    await sweepFor(MINUTE, made.shop.followUps);
+    expect(made.attentions).toMatchObject([{ reason: 'mismatch', at: 8 * SECOND }]);
+    const [first, second] = toPauses(made.checks);
+    expect(first).toBe(30);
+    expect(second).toBeLessThan(10);
   });
 });
 
-describe('a transaction that the service does not know', () => {
-  test('is reported once it has lasted 10 s', async () => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.fault('verify', { kind: 'status', status: 404 }, { times: Number.POSITIVE_INFINITY });
-    await sweepFor(DAY, shop.start());
-    expect(shop.attentions).toMatchObject([{ key: 'order-1', reference, reason: 'gone' }]);
-    const times = getTimes(shop);
-    expect(times.slice(0, 6).map((at) => Math.round(at / 1_000))).toEqual([8, 11, 14, 17, 21, 51]);
-    expect(shop.attentions[0]?.at).toBeGreaterThanOrEqual(18 * SECOND);
-    expect(shop.finals).toEqual([]);
-  });
-
-  test('is not reported if a replica was behind for a moment', async () => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.fault('verify', { kind: 'status', status: 404 }, { times: 3 });
-    shop.service.settleAfter(reference, 15 * SECOND, 'success');
-    await sweepFor(MINUTE, shop.start());
-    expect(shop.attentions).toEqual([]);
-    expect(shop.finals).toHaveLength(1);
-  });
-
-  test('is delivered if it comes back', async () => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.fault('verify', { kind: 'status', status: 404 }, { times: 8 });
-    shop.service.approve(reference);
-    await sweepFor(HOUR, shop.start());
-    expect(reasons(shop)).toEqual(['gone']);
-    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-  });
+test('a replica that is behind for a moment is not reported', async () => {
+  const made = world();
+  made.service.settleAfter('next', 15 * SECOND, 'success');
+  await charge(notFound, 3)(made);
+  await sweepFor(MINUTE, made.shop.followUps);
+  expect(made.attentions).toEqual([]);
+  expect(made.finals).toHaveLength(1);
 });
 
-describe('onAttention', () => {
-  test.each(['unresolved', 'overdue', 'mismatch', 'gone'] as const)(
-    'is called again for %s if it throws',
-    async (reason) => {
-      const shop = openShop();
-      if (reason === 'unresolved') await loseCharge(shop, 'order-1');
-      else await finish(shop.charge('order-1'));
-      const always = { times: Number.POSITIVE_INFINITY };
-      if (reason === 'mismatch')
-        shop.service.fault('verify', { kind: 'wrongAmount', amount: '2.55' }, always);
-      if (reason === 'gone') shop.service.fault('verify', { kind: 'status', status: 404 }, always);
-      const called: number[] = [];
-      const onAttention = () => {
-        called.push(Date.now());
-        if (called.length <= 3) throw new Error('the pager does not respond');
-      };
-      await sweepFor(HOUR, shop.start({ onAttention }));
-      const pauses = called.slice(1).map((at, index) => Math.round((at - (called[index] ?? 0)) / 1_000));
-      expect(pauses).toEqual([30, 60, 120]);
-      const failed = findFollowUpEvents(shop.events).filter(({ result }) => result === 'handler_failed');
-      expect(failed).toMatchObject(
-        Array(3).fill({ idempotencyKey: 'order-1', reason, error: 'Error: the pager does not respond' }),
-      );
-    },
-  );
-
-  test('is called at last before a payment is given up', async () => {
-    const shop = openShop();
-    await finish(shop.charge('order-1'));
-    let isDown = true;
-    const called: string[] = [];
-    const followUps = shop.start({
-      onAttention({ reason }) {
-        if (isDown) throw new Error('down');
-        called.push(reason);
-      },
-    });
-    await sweepFor(8 * DAY, followUps);
-    isDown = false;
-    await sweepFor(2 * HOUR, followUps);
-    expect(called).toEqual(['overdue']);
-    expect(findFollowUpEvents(shop.events).map(({ result }) => result)).toContain('given_up');
-  });
+test('a transaction of two keys is delivered to the first, and reported for the second', async () => {
+  const { shop, service, finals, attentions, checks } = world();
+  const reference = await chargeKey(shop);
+  service.fault('chargeMobileMoney', { kind: 'wrongReference', reference });
+  await catchError(shop.payments.chargeMobileMoney(momo, { idempotencyKey: 'order-2' }));
+  service.approve(reference);
+  await sweepFor(DAY, shop.followUps);
+  expect(finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
+  expect(attentions).toMatchObject([{ key: 'order-2', reference, reason: 'shared_reference' }]);
+  expect(checks).toHaveLength(1);
 });
 
-test('reports a transaction of another key, and delivers it to the first', async () => {
-  const shop = openShop();
-  const followUps = shop.start();
-  const reference = await finish(shop.charge('order-1'));
-  await completeKey(followUps.journal, 'order-2', made(reference), { service: await getService() });
-  shop.service.approve(reference);
-  await sweepFor(DAY, followUps);
-  expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
-  expect(shop.attentions).toMatchObject([{ key: 'order-2', reference, reason: 'shared_reference' }]);
-  expect(shop.gets).toHaveLength(1);
+test.each(['failed', 'abandoned'] as const)(
+  'a %s payment is told once, and checked for a week',
+  async (status) => {
+    const { shop, service, finals, attentions, events, checks } = world();
+    service.settleAfter('next', SECOND, status);
+    await chargeKey(shop);
+    const results = await sweepFor(9 * DAY, shop.followUps);
+    expect(results.at(-1)).toMatchObject({ due: 0, nextAt: null });
+    const pauses = toPauses(checks);
+    expect(pauses).toHaveLength(18);
+    expect([...pauses.slice(0, 4), pauses.at(-1)]).toEqual([30, 60, 120, 240, 86_400]);
+    expect(finals).toMatchObject([{ key: 'order-1', status }]);
+    expect(attentions).toEqual([]);
+    expect(findFollowUps(events).map(({ result }) => result)).toEqual(['final', 'delivered']);
+  },
+);
+
+test('a failed payment needs a person if another amount was paid after all', async () => {
+  const { shop, service, finals, attentions } = world();
+  service.settleAfter('next', SECOND, 'failed');
+  const reference = await chargeKey(shop);
+  await sweepFor(MINUTE / 2, shop.followUps);
+  service.approve(reference);
+  service.fault('verify', otherAmount, always);
+  await sweepFor(DAY, shop.followUps);
+  expect(finals).toMatchObject([{ status: 'failed' }]);
+  expect(attentions).toMatchObject([{ key: 'order-1', reference, reason: 'mismatch' }]);
+});
+
+test('a clock that is eight days ahead for one sweep ends no follow-up', async () => {
+  const { shop, service, clock, checks, finals, events } = world();
+  const reference = await chargeKey(shop);
+  clock.jump(8 * DAY);
+  await shop.followUps.sweep();
+  clock.jump(-8 * DAY);
+  expect(checks).toHaveLength(1);
+  expect(findFollowUps(events).map(({ result }) => result)).not.toContain('given_up');
+  service.approve(reference);
+  await sweepFor(MINUTE, shop.followUps);
+  expect(finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
 });

@@ -1,215 +1,223 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { PaymentsEvent } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/stores/index.ts';
-import { countDue } from '../../helpers/claims.ts';
-import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
-import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
-import { findFollowUpEvents, finish, openShop, sweepFor } from '../../helpers/follow-ups.ts';
-import { createHangingStore } from '../../helpers/hanging-store.ts';
-import { catchError, EMAIL, PHONE } from '../../helpers/service.ts';
+/** How handlers are called: again, slowly, beside other processes, and what is said of it. */
 
-beforeEach(() => {
-  fakeClocks();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
-});
+import { describe, expect, test, vi } from 'vitest';
+import type { Logger } from '../../../src/index.ts';
+import { nextDelay } from '../../../src/schedule.ts';
+import { sleep } from '../../helpers/clock.ts';
+import { API_KEY, catchError, EMAIL, PHONE } from '../../helpers/service.ts';
+import { MINUTE, type ProcessOptions, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
+import { always, chargeKey, findFollowUps, loseKey, never, openPaid, toPauses } from './keys.ts';
 
-/** Opens a shop with one payment that is paid. */
-async function openPaidShop() {
-  const shop = openShop();
-  const reference = await finish(shop.charge('order-1'));
-  shop.service.approve(reference);
-  return { shop, reference };
+/** Records its calls, of which the first `failures` throw. */
+function createFailing(failures: number, thrown: unknown = new Error('the database is away')) {
+  const calls: { readonly at: number; readonly final: unknown }[] = [];
+  const onFinal: ProcessOptions['onFinal'] = (final) => {
+    calls.push({ at: Date.now(), final });
+    if (calls.length <= failures) throw thrown;
+  };
+  return { calls, onFinal };
 }
 
 describe('onFinal', () => {
-  test('is called again if it throws, at pauses that double from 30 s', async () => {
-    const { shop } = await openPaidShop();
-    const called: number[] = [];
-    const onFinal = () => {
-      called.push(Date.now());
-      if (called.length <= 10) throw new Error('the database is away');
-    };
-    await sweepFor(10 * 60 * MINUTE, shop.start({ onFinal }));
-    const pauses = called.slice(1).map((at, index) => Math.round((at - (called[index] ?? 0)) / 1_000));
-    expect(pauses).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600]);
-    expect(shop.attentions).toEqual([]);
-  });
-
-  test('is called for ever if it always throws', async () => {
-    const { shop } = await openPaidShop();
-    let calls = 0;
-    const onFinal = async () => {
-      calls += 1;
-      throw new Error('no');
-    };
-    const month = 30 * 24 * 60 * MINUTE;
-    await sweepFor(month, shop.start({ onFinal }));
-    expect(calls).toBeGreaterThan(700);
-  });
-
-  test('is not called once the sweep is aborted, but by the next one', async () => {
-    const { shop } = await openPaidShop();
-    const stop = new AbortController();
-    const onEvent = (event: PaymentsEvent) => {
-      if (event.type === 'follow_up' && event.result === 'final') stop.abort('stop');
-    };
-    const followUps = shop.start({}, { onEvent });
-    await pass(MINUTE);
-    expect(await finish(catchError(followUps.sweep({ signal: stop.signal })))).toBe('stop');
-    expect(shop.finals).toEqual([]);
-    await sweepFor(MINUTE, followUps);
-    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-    expect(shop.gets).toHaveLength(1);
-  });
-
-  test('is called again without a GET, from what is recorded', async () => {
-    const { shop, reference } = await openPaidShop();
-    const seen: object[] = [];
-    const onFinal = (payment: object) => {
-      seen.push(payment);
-      if (seen.length === 1) throw new Error('no');
-    };
-    await sweepFor(MINUTE, shop.start({ onFinal }));
-    expect(shop.gets).toHaveLength(1);
-    const facts = { reference, status: 'success', amount: '25.50', currency: 'GHS' };
+  test('is called again while it throws, from what is recorded, for ever', async () => {
+    const { calls, onFinal } = createFailing(10);
+    const { shop, store, checks, attentions } = await openPaid(1, { onFinal });
+    await shop.followUps.sweep();
+    expect(JSON.stringify(await store.read('key order-1'))).not.toMatch(
+      new RegExp(`${EMAIL}|${PHONE.slice(-4)}`),
+    );
+    await sweepFor(10 * 60 * MINUTE, shop.followUps);
+    expect(toPauses(calls)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600]);
+    const [{ reference } = { reference: '' }] = checks;
     const paid_at = expect.stringMatching(/^2\d\d\d-/);
-    expect(seen).toEqual([
-      { key: 'order-1', reference, transaction: { ...facts, customer_email: EMAIL, paid_at } },
-      { key: 'order-1', reference, transaction: { ...facts, customer_email: null, paid_at } },
+    const transaction = { reference, status: 'success', amount: '25.50', currency: 'GHS', paid_at };
+    expect(calls.slice(0, 2).map(({ final }) => final)).toEqual([
+      { key: 'order-1', reference, transaction: { ...transaction, customer_email: EMAIL } },
+      { key: 'order-1', reference, transaction: { ...transaction, customer_email: null } },
     ]);
-  });
-
-  test('leaves nothing of the customer in the journal', async () => {
-    const { shop } = await openPaidShop();
-    const followUps = shop.start({
-      onFinal() {
-        throw new Error('no');
-      },
-    });
-    await sweepFor(9 * SECOND, followUps);
-    const text = JSON.stringify(await shop.store.read('key order-1'));
-    expect(text).toContain('\\"status\\":\\"success\\"');
-    expect(text).not.toContain(EMAIL);
-    expect(text).not.toContain(PHONE.slice(-4));
-  });
-
-  test('reports what it threw, without secrets', async () => {
-    const { shop } = await openPaidShop();
-    const onFinal = () => {
-      throw new TypeError(`cannot email ${EMAIL} about sk_test_4vK9qLm2Xw7RtZ`);
-    };
-    await sweepFor(9 * SECOND, shop.start({ onFinal }));
-    expect(findFollowUpEvents(shop.events)).toMatchObject([
-      { result: 'final', status: 'success' },
-      { result: 'handler_failed', error: 'TypeError: cannot email [REDACTED] about [REDACTED]' },
-    ]);
+    expect([checks.length, attentions.length]).toEqual([1, 0]);
   });
 
   test.each([undefined, null, 'text', Object.create(null)])(
     'is called again if it throws %o',
     async (thrown) => {
-      const { shop } = await openPaidShop();
-      let calls = 0;
-      const onFinal = () => {
-        if (++calls === 1) throw thrown;
-      };
-      await sweepFor(MINUTE, shop.start({ onFinal }));
-      expect(calls).toBe(2);
+      const { calls, onFinal } = createFailing(1, thrown);
+      const { shop } = await openPaid(1, { onFinal });
+      await sweepFor(MINUTE, shop.followUps);
+      expect(calls).toHaveLength(2);
     },
   );
 
-  test('is never called for a payment that is not final', async () => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.script(reference, ['pending', 'processing', 'pending']);
-    await sweepFor(MINUTE, shop.start());
-    expect(shop.finals).toEqual([]);
+  test('is not called for a status that finalStatuses leaves out', async () => {
+    const { shop, service, finals } = world({
+      client: { polling: { finalStatuses: ['success', 'failed'] } },
+    });
+    const reference = await chargeKey(shop);
+    service.script(reference, ['pending', 'processing', 'abandoned']);
+    await sweepFor(MINUTE, shop.followUps);
+    expect(finals).toEqual([]);
+    service.approve(reference);
+    await sweepFor(MINUTE, shop.followUps);
+    expect(finals).toMatchObject([{ status: 'success' }]);
   });
 
-  test('is not called for a status that finalStatuses leaves out', async () => {
-    const shop = openShop();
-    const polling = { finalStatuses: ['success', 'failed'] as const };
-    const reference = await finish(shop.charge('order-1', { polling }));
-    shop.service.abandon(reference);
-    const followUps = shop.start();
-    await sweepFor(MINUTE, followUps);
-    expect(shop.finals).toEqual([]);
-    shop.service.approve(reference);
-    await sweepFor(MINUTE, followUps);
-    expect(shop.finals).toMatchObject([{ status: 'success' }]);
+  test('is not called once the sweep is aborted, but by the next one', async () => {
+    const stop = new AbortController();
+    const { shop, checks, finals } = await openPaid(1, {
+      client: {
+        onEvent: (event) => event.type === 'follow_up' && event.result === 'final' && stop.abort('stop'),
+      },
+    });
+    expect(await catchError(shop.followUps.sweep({ signal: stop.signal }))).toBe('stop');
+    expect(finals).toEqual([]);
+    await sweepFor(MINUTE, shop.followUps);
+    expect([finals.length, checks.length]).toEqual([1, 1]);
+  });
+
+  test('is called once if a notification comes while another process checks', async () => {
+    let isSlow = true;
+    const calls: string[] = [];
+    const toHandler = (name: string) => async () => {
+      calls.push(name);
+      await sleep(SECOND);
+    };
+    const { shop, start, clock, checks } = await openPaid(1, {
+      onFinal: toHandler('slow'),
+      async respond({ method }) {
+        if (method === 'GET' && isSlow) await sleep(2 * SECOND);
+        return undefined;
+      },
+    });
+    const sweeping = shop.followUps.sweep();
+    await clock.pass(SECOND);
+    isSlow = false;
+    const { followUps } = start({ onFinal: toHandler('notified') });
+    await followUps.notify(checks[0]?.reference);
+    await Promise.all([followUps.sweep(), sweeping]);
+    expect(checks).toHaveLength(2);
+    expect(calls).toEqual(['notified']);
   });
 });
 
-describe('a slow handler', () => {
-  test('is not called by another process while it runs', async () => {
-    const { shop } = await openPaidShop();
-    let calls = 0;
-    const onFinal = async () => {
-      calls += 1;
-      await new Promise((resolve) => setTimeout(resolve, 10 * MINUTE));
-    };
-    await pass(8 * SECOND);
-    const first = shop.start({ onFinal });
-    const second = shop.start({ onFinal });
-    const slow = first.sweep();
-    await pass(SECOND);
-    await sweepFor(9 * MINUTE, second, { step: 5_000 });
-    expect(calls).toBe(1);
-    expect(await finish(slow)).toMatchObject({ final: 1, due: 0 });
-    await sweepFor(10 * MINUTE, second, { step: 5_000 });
-    expect(calls).toBe(1);
-    expect(shop.gets).toHaveLength(1);
+describe('a payment that a process holds', () => {
+  test.each<[what: string, options: Parameters<typeof world>[0]]>([
+    ['a handler', { onFinal: () => sleep(10 * MINUTE) }],
+    ['a check', { client: { timeout: 15 * MINUTE }, respond: slow('GET', 10 * MINUTE) }],
+  ])('is left alone by others, however long %s takes', async (_, options) => {
+    const { shop, start, service, clock, checks, finals } = await openPaid(1, options);
+    const slowly = shop.followUps.sweep();
+    const other = start().followUps;
+    await clock.pass(SECOND);
+    await sweepFor(4 * MINUTE, other);
+    const reference = service.charges[0]?.reference;
+    if (options?.onFinal) await other.notify(reference);
+    await sweepFor(5 * MINUTE, other);
+    expect(finals).toEqual([]);
+    expect(await slowly).toMatchObject({ final: 1, due: 0 });
+    await other.notify(reference);
+    await sweepFor(MINUTE, other);
+    expect(checks).toHaveLength(1);
   });
+});
 
-  test('does not stop the other payments of its sweep', async () => {
-    const { shop } = await openPaidShop();
+describe('150 handlers that hang', () => {
+  test('are reported after a minute, and hold back no check and no handler', async () => {
     const finals: string[] = [];
-    const onFinal = ({ key }: { key: string }) => {
-      if (key === 'order-1') return new Promise(() => {});
-      finals.push(key);
-      return undefined;
+    const { shop, service, clock, checks, events } = await openPaid(150, {
+      client: { polling: { maxConcurrency: 10, maxRequestsPerSecond: 10_000 } },
+      onFinal: ({ key }) => (key === 'late' ? finals.push(key) : never()),
+    });
+    const reference = await chargeKey(shop, 'late');
+    const chargedAt = clock.now;
+    void shop.followUps.run();
+    await clock.pass(MINUTE);
+    const times = checks.filter((check) => check.reference === reference).map(({ at }) => at - chargedAt);
+    expect(times.length).toBeGreaterThanOrEqual(8);
+    for (const [index, at] of times.entries()) {
+      const late = at - (times[index - 1] ?? 0) - (nextDelay({ elapsed: times[index - 1] ?? 0 }) ?? 0);
+      // While handlers run, what is due is claimed each second.
+      expect(late).toBeLessThanOrEqual(1_100);
+    }
+    service.approve(reference);
+    await clock.pass(3 * MINUTE);
+    expect(finals).toEqual(['late']);
+    const reported = findFollowUps(events).filter(({ result }) => result === 'handler_slow');
+    expect(reported).toHaveLength(150);
+    expect(reported[0]).toMatchObject({ idempotencyKey: 'order-1', reference: 'TXN-000001' });
+  });
+});
+
+describe('what is written', () => {
+  /** Collects the lines of follow-ups with their level. */
+  function createLines() {
+    const lines: string[] = [];
+    const take = (level: string) => (line: string) => {
+      if (line.includes('follow-up')) lines.push(`${level} ${line}`);
     };
-    await pass(8 * SECOND);
-    const polling = { maxConcurrency: 1 };
-    shop.start({ onFinal }, { polling }).sweep();
-    await pass(SECOND);
-    const later = await finish(shop.charge('order-2'));
-    shop.service.approve(later);
-    await pass(10 * SECOND);
-    expect(finals).toEqual(['order-2']);
-    expect(shop.gets).toHaveLength(2);
+    const levels = { debug: take('debug'), info: take('info'), warn: take('warn'), error: take('error') };
+    return { lines, logger: levels satisfies Logger };
+  }
+
+  test('is a line for each step, at the level that it needs', async () => {
+    const { lines, logger } = createLines();
+    const { onFinal } = createFailing(1, new RangeError('out of stock'));
+    const made = await openPaid(1, { client: { logger }, onFinal });
+    await loseKey(made, 'order-2');
+    await sweepFor(MINUTE, made.shop.followUps);
+    expect(lines.sort()).toEqual([
+      'debug payments: follow-up TXN-000001, final (success), key "order-1"',
+      'error payments: follow-up TXN-000001, handler failed, RangeError: out of stock, key "order-1"',
+      'info payments: follow-up TXN-000001, delivered (success), key "order-1"',
+      'warn payments: follow-up, attention (unresolved), key "order-2"',
+    ]);
   });
 
-  test('is waited for at the end of the budget', async () => {
-    const { shop } = await openPaidShop();
-    await pass(8 * SECOND);
-    const onFinal = () => new Promise((resolve) => setTimeout(resolve, MINUTE));
-    const { sweep, journal } = shop.start({ onFinal });
-    const startedAt = Date.now();
-    expect(await finish(sweep({ budget: 5 * SECOND }))).toMatchObject({ final: 1, due: 0, nextAt: null });
-    expect(Date.now() - startedAt).toBeGreaterThanOrEqual(MINUTE);
-    expect(await countDue(journal)).toEqual({ due: 0, nextIn: null });
+  test('is one line, without secrets, whatever a handler throws', async () => {
+    const { lines, logger } = createLines();
+    const said = `cannot email ${EMAIL} about ${API_KEY}\r\npayments: follow-up TXN-000009, delivered\u2028\u001b[2J`;
+    const { onFinal } = createFailing(1, new TypeError(said));
+    const { shop, events } = await openPaid(1, { client: { logger }, onFinal });
+    await shop.followUps.sweep();
+    expect(lines).toContain(
+      'error payments: follow-up TXN-000001, handler failed, TypeError: cannot email [REDACTED] about [REDACTED] ' +
+        'payments: follow-up TXN-000009, delivered [2J, key "order-1"',
+    );
+    expect(findFollowUps(events)[1]?.error).toContain('TypeError: cannot email [REDACTED] about [REDACTED]');
   });
 
-  test('runs once more if its process dies meanwhile', async () => {
-    const { shop } = await openPaidShop();
-    await pass(8 * SECOND);
-    const calls: string[] = [];
-    const { store, hang } = createHangingStore(shop.store);
-    const onFinal = () => {
-      calls.push('dying');
-      return new Promise(() => {});
-    };
-    const dying = shop.start({ onFinal }, {}, memoryJournal({ store }));
-    dying.sweep().catch(() => {});
-    await pass(SECOND);
-    // A process that is killed writes nothing any more.
-    hang(() => true);
-    const next = shop.start({ onFinal: () => calls.push('next') });
-    await sweepFor(30 * SECOND, next);
-    expect(calls).toEqual(['dying']);
-    await sweepFor(15 * SECOND, next);
-    expect(calls).toEqual(['dying', 'next']);
-    expect(shop.gets).toHaveLength(1);
+  test('redacts the key of a call, which the handlers get as it is', async () => {
+    const { shop, service, clock, events, finals } = world();
+    const key = `ama@example.com ${API_KEY}`;
+    service.approve(await chargeKey(shop, key));
+    await clock.pass(10 * SECOND);
+    await shop.followUps.sweep();
+    expect(finals).toMatchObject([{ key }]);
+    expect(JSON.stringify(findFollowUps(events))).not.toMatch(new RegExp(`${API_KEY}|ama@example.com`));
+  });
+
+  test('without a logger, is what failed and each pause of run, with console.error', async () => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const { onFinal } = createFailing(1);
+    const { shop, service, clock } = await openPaid(1, { client: { logger: undefined }, onFinal });
+    await sweepFor(MINUTE, shop.followUps);
+    await chargeKey(shop, 'order-2');
+    service.fault('verify', { kind: 'status', status: 401 }, always);
+    void shop.followUps.run();
+    await clock.pass(45 * SECOND);
+    service.clearFaults();
+    await clock.pass(20 * MINUTE);
+    expect(written.mock.calls).toEqual([
+      [expect.stringMatching(/handler failed.*the database is away.*order-1/)],
+      [expect.stringMatching(/paused, AuthenticationError.*30000 ms/)],
+      [expect.stringMatching(/paused, AuthenticationError.*60000 ms/)],
+    ]);
+  });
+
+  test('is a poll for each check, and no wait', async () => {
+    const { shop, events } = await openPaid(3);
+    await shop.followUps.sweep();
+    const types = events.map(({ type }) => type);
+    expect(types.filter((type) => type === 'poll')).toHaveLength(3);
+    expect(types).not.toContain('wait');
   });
 });

@@ -1,271 +1,298 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { getRecords } from '../../../src/journal/core.ts';
-import { nextDelay } from '../../../src/schedule.ts';
+/** What a sweep checks, delivers and returns, and how its budget and its signal end it. */
+
+import { describe, expect, test, vi } from 'vitest';
+import { ConfigurationError, JournalError } from '../../../src/index.ts';
 import { createJournal, memoryStore } from '../../../src/stores/index.ts';
-import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
-import { fakeClocks, pass, turns } from '../../helpers/fake-timers.ts';
-import { finish, getTimes, loseCharge, openShop, sweepFor } from '../../helpers/follow-ups.ts';
-import { EMAIL } from '../../helpers/service.ts';
+import { countDue } from '../../helpers/claims.ts';
+import { sleep } from '../../helpers/clock.ts';
+import { catchError } from '../../helpers/service.ts';
+import { MINUTE, page, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
+import { wrapStore } from '../../helpers/wrapped-store.ts';
+import { chargeKey, never, openPaid, toPauses } from './keys.ts';
 
-beforeEach(() => {
-  fakeClocks();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
-});
+const nothing = { checked: 0, final: 0, due: 0, nextAt: null };
+const polling = { maxConcurrency: 10, maxRequestsPerSecond: 10_000 };
 
-/** A check leaves up to so much later than it is due, in milliseconds: the turns of the fake clock. */
-const TURNS = 25;
-
-test('delivers a payment that became final, once', async () => {
-  const shop = openShop();
-  const reference = await finish(shop.charge('order-1'));
-  const { sweep, journal } = shop.start();
-  expect(await finish(sweep())).toMatchObject({ checked: 0, final: 0, due: 0 });
-  await pass(8 * SECOND);
-  shop.service.approve(reference);
-  expect(await finish(sweep())).toEqual({ checked: 1, final: 1, due: 0, nextAt: null });
-  expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status: 'success', email: EMAIL }]);
-  await pass(MINUTE);
-  expect(await finish(sweep())).toEqual({ checked: 0, final: 0, due: 0, nextAt: null });
-  expect(shop.gets).toHaveLength(1);
+test('a sweep delivers what became final, once, and says what it did and when more is due', async () => {
+  const { shop, service, clock, journal, finals, checks } = world();
+  const { sweep } = shop.followUps;
+  expect(await sweep()).toEqual(nothing);
+  const chargedAt = Date.now();
+  const reference = await chargeKey(shop);
+  expect(await sweep()).toEqual({ ...nothing, nextAt: chargedAt + 8 * SECOND });
+  await clock.pass(8 * SECOND);
+  service.approve(reference);
+  expect(await sweep()).toEqual({ ...nothing, checked: 1, final: 1 });
+  const transaction = { status: 'success', customer_email: page.customer_email };
+  expect(finals).toMatchObject([{ key: 'order-1', reference, transaction }]);
+  await clock.pass(MINUTE);
+  expect(await sweep()).toEqual(nothing);
+  expect(checks).toHaveLength(1);
   expect(await journal.read('order-1')).toMatchObject({ status: 'success', nextCheckAt: undefined });
-  expect(vi.getTimerCount()).toBe(0);
 });
 
-test.each(['success', 'failed', 'abandoned'] as const)(
-  'delivers %s at the first check that finds it',
-  async (status) => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.settleAfter(reference, 40 * SECOND, status);
-    await sweepFor(2 * MINUTE, shop.start());
-    expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status }]);
-    expect(shop.finals[0]?.at).toBeGreaterThanOrEqual(40 * SECOND);
-    expect(shop.attentions).toEqual([]);
-  },
-);
-
-test('follows a payment by checkout page', async () => {
-  const shop = openShop();
-  const { payments, ...followUps } = shop.start();
-  const { reference } = await finish(
-    payments.initialize({ amount: 10, customer_email: EMAIL }, { idempotencyKey: 'basket-1' }),
-  );
-  shop.service.settleAfter(reference, 20 * SECOND, 'success');
-  await sweepFor(MINUTE, followUps);
-  expect(shop.finals).toMatchObject([{ key: 'basket-1', reference, status: 'success' }]);
+test('a sweep follows checkout pages, and leaves payments without a key alone', async () => {
+  const { shop, service, finals } = world();
+  const { reference } = await shop.payments.initialize(page, { idempotencyKey: 'basket-1' });
+  service.settleAfter(reference, 20 * SECOND, 'success');
+  await shop.payments.initialize(page, { idempotencyKey: null });
+  const results = await sweepFor(MINUTE, shop.followUps);
+  expect(finals).toMatchObject([{ key: 'basket-1', reference, status: 'success' }]);
+  expect(results.at(-1)).toMatchObject({ due: 0, nextAt: null });
 });
 
-test('leaves a payment without an idempotencyKey alone', async () => {
-  const shop = openShop();
-  const { payments, ...followUps } = shop.start();
-  await finish(payments.initialize({ amount: 10, customer_email: EMAIL }));
-  expect(await finish(followUps.sweep())).toEqual({ checked: 0, final: 0, due: 0, nextAt: null });
-});
-
-test('says when the next payment is due', async () => {
-  const shop = openShop();
-  await finish(shop.charge('order-1'));
-  const chargedAt = (await shop.openJournal().read('order-1'))?.createdAt ?? 0;
-  const { sweep } = shop.start();
-  expect(await finish(sweep())).toEqual({ checked: 0, final: 0, due: 0, nextAt: chargedAt + 8 * SECOND });
-});
-
-describe('the schedule', () => {
-  test('is that of the client, counted from the charge', async () => {
-    const shop = openShop();
-    await finish(shop.charge('order-1'));
-    await sweepFor(9 * MINUTE, shop.start());
-    const times = getTimes(shop);
-    expect(times.length).toBeGreaterThan(40);
-    expect(times[0]).toBeGreaterThanOrEqual(8 * SECOND);
-    for (const [index, at] of times.entries()) {
-      const expected = nextDelay({ elapsed: at }) ?? 0;
-      const next = times[index + 1] ?? at + expected;
-      expect(next - at).toBeGreaterThanOrEqual(expected - TURNS);
-      expect(next - at).toBeLessThanOrEqual(expected + TURNS);
-    }
-  });
-
-  test('is that of polling of the client', async () => {
-    const shop = openShop();
-    const polling = { initialDelay: 2_000, minDelay: 2_000, maxDelay: 2_000, timeout: 10_000 };
-    await finish(shop.charge('order-1', { polling }));
-    await sweepFor(9_900, shop.start({}, { polling }));
-    expect(getTimes(shop).map((at) => Math.floor(at / 1_000))).toEqual([2, 4, 6]);
+describe('checks', () => {
+  test('come at the times of the polling options', async () => {
+    const schedule = { initialDelay: 2_000, minDelay: 2_000, maxDelay: 2_000, timeout: 10_000 };
+    const { shop, checks } = world({ client: { polling: schedule } });
+    await chargeKey(shop);
+    await sweepFor(9_900, shop.followUps);
+    expect(checks.map(({ at }) => Math.round(at / 100) * 100)).toEqual([2_000, 4_000, 6_000]);
   });
 
   test.each([
     [3, 8],
     [20, 20],
-  ])('makes the first check after a POST of %d s once %d s have passed', async (duration, expected) => {
-    const shop = openShop({
-      async intercept({ method }) {
-        if (method === 'POST') await new Promise((resolve) => setTimeout(resolve, duration * SECOND));
+  ])('begin, after a POST of %d s, once %d s have passed', async (duration, expected) => {
+    const { shop, checks } = world({ respond: slow('POST', duration * SECOND) });
+    await chargeKey(shop);
+    await sweepFor((expected + 1 - duration) * SECOND, shop.followUps);
+    expect(checks.map(({ at }) => Math.round(at / 100) / 10)).toEqual([expected]);
+  });
+
+  test('go on at their times after temporary errors', async () => {
+    const { shop, service, checks, finals, attentions } = world();
+    service.settleAfter('next', 16 * SECOND, 'success');
+    await chargeKey(shop);
+    service.fault('verify', { kind: 'status', status: 503 });
+    service.fault('verify', { kind: 'reset' });
+    service.fault('verify', { kind: 'truncated' });
+    const results = await sweepFor(20 * SECOND, shop.followUps);
+    expect(checks.map(({ at }) => Math.round(at / SECOND))).toEqual([8, 11, 14, 17]);
+    expect(results.reduce((sum, { checked }) => sum + checked, 0)).toBe(4);
+    expect([finals.length, attentions.length]).toEqual([1, 0]);
+  });
+
+  test.each([200, 429, 503])('wait for the Retry-After of a %d', async (status) => {
+    const { shop, checks } = world({
+      async respond({ method }, handle) {
+        if (method === 'POST' || checks.length > 1) return undefined;
+        return new Response(await (await handle()).text(), { status, headers: { 'retry-after': '40' } });
+      },
+    });
+    await chargeKey(shop);
+    await sweepFor(55 * SECOND, shop.followUps);
+    expect(toPauses(checks)[0]).toBe(40);
+  });
+
+  test('keep the rate and the concurrency of the client', async () => {
+    let [current, most] = [0, 0];
+    const { shop, checks } = await openPaid(60, {
+      client: { polling: { maxRequestsPerSecond: 10, maxConcurrency: 5 } },
+      async respond({ method }) {
+        if (method !== 'GET') return undefined;
+        most = Math.max(most, ++current);
+        await sleep(700);
+        current -= 1;
         return undefined;
       },
     });
-    await finish(shop.charge('order-1'));
-    await sweepFor(expected * SECOND + 1_000 - duration * SECOND, shop.start());
-    expect(getTimes(shop)).toHaveLength(1);
-    expect(getTimes(shop)[0]).toBeGreaterThanOrEqual(expected * SECOND);
-    expect(getTimes(shop)[0]).toBeLessThan(expected * SECOND + 100);
+    await shop.followUps.sweep();
+    expect([most, checks.length]).toEqual([5, 60]);
+    for (const [index, { at }] of checks.entries())
+      expect((checks[index + 10]?.at ?? at + SECOND) - at).toBeGreaterThanOrEqual(SECOND);
   });
 
-  test('begins at once for a payment that a person found', async () => {
-    const shop = openShop();
-    const reference = await loseCharge(shop, 'order-1');
-    shop.service.approve(reference);
-    const { payments, ...followUps } = shop.start();
-    await pass(MINUTE);
-    const note = { by: 'ama', reason: 'found by its time' };
-    await finish(payments.resolve('order-1', { reference }, note));
-    const asked = shop.gets.length;
-    await finish(followUps.sweep());
-    expect(shop.gets.length - asked).toBe(1);
-    expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
+  test('pause for a 429, as waits do, and each payment is checked once', async () => {
+    const { shop, service, checks, finals } = await openPaid(20, {
+      client: { polling: { maxConcurrency: 2 } },
+    });
+    service.fault('verify', { kind: 'rateLimited', retryAfter: 7_000 });
+    await sweepFor(2 * MINUTE, shop.followUps);
+    expect([finals.length, checks.length]).toEqual([20, 21]);
+    expect(toPauses(checks).filter((pause) => pause >= 6)).toHaveLength(1);
   });
 
-  test('takes a temporary error as any other check', async () => {
-    const shop = openShop();
-    const reference = await finish(shop.charge('order-1'));
-    shop.service.fault('verify', { kind: 'status', status: 503 });
-    shop.service.fault('verify', { kind: 'reset' });
-    shop.service.fault('verify', { kind: 'truncated' });
-    const results = await sweepFor(18 * SECOND, shop.start());
-    expect(getTimes(shop).map((at) => Math.round(at / 1_000))).toEqual([8, 11, 14, 17]);
-    expect(results.reduce((sum, { checked }) => sum + checked, 0)).toBe(4);
-    shop.service.approve(reference);
-    await sweepFor(10 * SECOND, shop.start());
-    expect(shop.finals).toHaveLength(1);
-    expect(shop.attentions).toEqual([]);
+  test('are recorded in one write, also if they end in different turns', async () => {
+    const store = memoryStore();
+    const groups: number[] = [];
+    const writeAll = async (writes: readonly Parameters<typeof store.write>[]) => {
+      groups.push(writes.length);
+      return await Promise.all(writes.map((write) => store.write(...write)));
+    };
+    const journal = createJournal({
+      ...store,
+      writeAll: (writes) => writeAll(writes.map(({ key, change }) => [key, change])),
+    });
+    const { shop, clock, checks } = world({
+      journal,
+      async respond({ method }) {
+        if (method === 'GET') for (let turns = checks.length; turns > 0; turns--) await null;
+        return undefined;
+      },
+    });
+    for (let order = 1; order <= 5; order++) await chargeKey(shop, `order-${order}`);
+    await clock.pass(9 * SECOND);
+    groups.length = 0;
+    expect(await shop.followUps.sweep()).toMatchObject({ checked: 5, due: 0 });
+    expect(groups).toEqual([5]);
+  });
+
+  test('are recorded and followed by the next ones while another one hangs', async () => {
+    const hanging = Promise.withResolvers<void>();
+    const { shop, journal, clock, checks } = await openPaid(8, {
+      client: { polling: { maxConcurrency: 4 } },
+      async respond({ url }) {
+        if (url.endsWith('TXN-000001')) await hanging.promise;
+        return undefined;
+      },
+    });
+    const sweeping = shop.followUps.sweep();
+    await clock.pass(SECOND);
+    expect(await journal.read('order-1')).toMatchObject({ checkedAt: undefined });
+    expect(await journal.read('order-2')).toMatchObject({ checkedAt: expect.any(Number) });
+    expect(checks).toHaveLength(8);
+    hanging.resolve();
+    expect(await sweeping).toMatchObject({ checked: 8, final: 8, due: 0 });
+  });
+});
+
+describe('the budget', () => {
+  test('ends the sweep in time, and the next one goes on', async () => {
+    const { shop, clock, checks, finals } = await openPaid(100, {
+      client: { polling },
+      respond: slow('GET', SECOND),
+    });
+    const { sweep } = shop.followUps;
+    const startedAt = clock.now;
+    const first = await sweep({ budget: 5 * SECOND });
+    expect(clock.now - startedAt).toBeLessThanOrEqual(5 * SECOND);
+    expect(first.final).toBeGreaterThanOrEqual(30);
+    expect(first).toMatchObject({ checked: first.final, due: 100 - first.final });
+    expect(first.nextAt).toBeLessThanOrEqual(Date.now());
+    expect(vi.getTimerCount()).toBe(0);
+    const second = await sweep();
+    expect(first.final + second.final).toBe(100);
+    // What was in flight had time to end.
+    expect([finals.length, checks.length]).toEqual([100, 100]);
+  });
+
+  test('ends checks that are in flight, and they are due at once', async () => {
+    const { shop, journal } = await openPaid(3, { respond: slow('GET', 20 * SECOND) });
+    const { sweep } = shop.followUps;
+    expect(await sweep({ budget: 5 * SECOND })).toMatchObject({ checked: 0, final: 0, due: 3 });
+    expect(await journal.read('order-1')).toMatchObject({ checkedAt: undefined });
+    expect(await sweep()).toMatchObject({ checked: 3, final: 3, due: 0 });
+  });
+
+  test('cuts off no check that waits at the rate limit: each is sent once', async () => {
+    const { shop, checks, finals } = await openPaid(60, {
+      client: { polling: { maxRequestsPerSecond: 10 } },
+      respond: slow('GET', SECOND / 2),
+    });
+    for (let sweeps = 0; sweeps < 10; sweeps++) await shop.followUps.sweep({ budget: 3 * SECOND });
+    expect([finals.length, checks.length]).toEqual([60, 60]);
+  });
+
+  test('keeps 3 s of a long one for what is in flight, not a fifth', async () => {
+    const { shop, service, clock, checks } = await openPaid(1, { onFinal: () => sleep(59 * SECOND) });
+    const sweeping = shop.followUps.sweep({ budget: MINUTE });
+    await clock.pass(42 * SECOND);
+    const late = await chargeKey(shop, 'late');
+    service.approve(late);
+    await sweeping;
+    expect(checks.filter(({ reference }) => reference === late)).toHaveLength(1);
+  });
+
+  test('is exceeded for handlers that were called', async () => {
+    const { shop, clock, journal } = await openPaid(1, { onFinal: () => sleep(MINUTE) });
+    const startedAt = clock.now;
+    const done = { final: 1, due: 0, nextAt: null };
+    expect(await shop.followUps.sweep({ budget: 5 * SECOND })).toMatchObject(done);
+    expect(clock.now - startedAt).toBeGreaterThanOrEqual(MINUTE);
+    expect(await countDue(journal)).toEqual({ due: 0, nextIn: null });
   });
 
   test.each([
-    [
-      'a response',
-      (headers: Record<string, string>) => Response.json({ status: true, data: PENDING }, { headers }),
-    ],
-    ['a 503', (headers: Record<string, string>) => new Response('', { status: 503, headers })],
-    ['a 429', (headers: Record<string, string>) => new Response('', { status: 429, headers })],
-  ])('waits for the Retry-After of %s', async (_, respond) => {
-    let count = 0;
-    const shop = openShop({
-      async intercept({ method }) {
-        if (method === 'POST' || ++count > 1) return undefined;
-        return respond({ 'retry-after': '40' });
-      },
-    });
-    await finish(shop.charge('order-1'));
-    await sweepFor(55 * SECOND, shop.start());
-    const [first = 0, second = 0] = getTimes(shop);
-    expect(Math.floor(first / 1_000)).toBe(8);
-    expect(second - first).toBeGreaterThanOrEqual(40 * SECOND);
-    expect(second - first).toBeLessThan(41 * SECOND);
+    ['write', 0, 1, 'within the budget'],
+    ['claimDue', 0, 1, 'within the budget'],
+    ['countDue', 0, 1, 'within the budget'],
+    ['countDue', 10, 11, 'did not respond'],
+  ])(
+    'holds if %s hangs, and handlers take %d s: the sweep rejects',
+    async (step, handlerTime, seconds, message) => {
+      let isHung = false;
+      const store = wrapStore(memoryStore(), ({ method }, run) =>
+        isHung && method === step ? never() : run(),
+      );
+      const { shop, clock } = await openPaid(3, { store, onFinal: () => sleep(handlerTime * SECOND) });
+      isHung = true;
+      const startedAt = clock.now;
+      const error = await catchError(shop.followUps.sweep({ budget: SECOND }));
+      expect(error).toBeInstanceOf(JournalError);
+      expect(error).toHaveProperty('message', expect.stringContaining(message));
+      expect(clock.now - startedAt).toBeGreaterThanOrEqual(handlerTime * SECOND);
+      expect(clock.now - startedAt).toBeLessThanOrEqual(seconds * SECOND);
+    },
+  );
+
+  test.each([0, -1, Number.NaN, '20000', Number.POSITIVE_INFINITY, 2 ** 31, null])(
+    'cannot be %o',
+    async (budget) => {
+      const { sweep } = world().shop.followUps;
+      const error = await catchError(Reflect.apply(sweep, undefined, [{ budget }]));
+      expect(error).toBeInstanceOf(ConfigurationError);
+    },
+  );
+});
+
+describe('a signal', () => {
+  test('ends the sweep with its reason, and what was in flight is due at once', async () => {
+    const { shop, journal, clock, checks } = await openPaid(3, { respond: slow('GET', 20 * SECOND) });
+    const { sweep } = shop.followUps;
+    expect(await catchError(sweep({ signal: AbortSignal.abort('stop') }))).toBe('stop');
+    const stop = new AbortController();
+    const sweeping = catchError(sweep({ signal: stop.signal }));
+    await clock.pass(SECOND);
+    stop.abort('deploy');
+    expect(await sweeping).toBe('deploy');
+    expect(checks).toHaveLength(3);
+    expect(await countDue(journal)).toMatchObject({ due: 3 });
   });
 
-  test('does not wait for a day because of a Retry-After', async () => {
-    let count = 0;
-    const shop = openShop({
-      async intercept({ method }) {
-        if (method === 'POST' || ++count > 1) return undefined;
-        return new Response('', { status: 503, headers: { 'retry-after': '86400' } });
-      },
-    });
-    const polling = { timeout: 24 * 60 * MINUTE };
-    await finish(shop.charge('order-1', { polling }));
-    await sweepFor(62 * MINUTE, shop.start({}, { polling }));
-    const [first = 0, second = 0] = getTimes(shop);
-    expect(second - first).toBeGreaterThanOrEqual(60 * MINUTE);
-    expect(second - first).toBeLessThan(60 * MINUTE + SECOND);
+  test('lets a handler that was called end, and calls none after that', async () => {
+    const stop = new AbortController();
+    let ended = 0;
+    const onFinal = async () => {
+      stop.abort('deploy');
+      await sleep(10 * SECOND);
+      ended += 1;
+    };
+    const { shop, journal } = await openPaid(65, { onFinal });
+    expect(await catchError(shop.followUps.sweep({ signal: stop.signal }))).toBe('deploy');
+    const { due } = await countDue(journal);
+    expect(ended).toBeGreaterThan(0);
+    expect(due + ended).toBe(65);
+    expect(await shop.followUps.sweep()).toMatchObject({ due: 0 });
+    expect(ended).toBe(65);
   });
 });
 
-const PENDING = {
-  reference: 'TXN-000001',
-  status: 'pending',
-  amount: '25.50',
-  currency: 'GHS',
-  customer_email: EMAIL,
-  paid_at: null,
-};
-
-test('records what checks found in one write, also if they end in different turns', async () => {
+test('a sweep holds no more records at once than its handlers and checks', async () => {
+  let [running, most] = [0, 0];
   const store = memoryStore();
-  const groups: number[] = [];
-  let count = 0;
-  const shop = openShop({
-    openJournal: () =>
-      createJournal({
-        ...store,
-        async writeAll(writes) {
-          groups.push(writes.length);
-          return await Promise.all(writes.map(({ key, change }) => store.write(key, change)));
-        },
-      }),
-    async intercept({ method }) {
-      if (method === 'GET') await turns(++count);
-      return undefined;
+  const claimDue = vi.spyOn(store, 'claimDue');
+  const { shop } = await openPaid(150, {
+    store,
+    client: { polling },
+    respond: slow('GET', 100),
+    async onFinal() {
+      most = Math.max(most, ++running);
+      await sleep(10 * SECOND);
+      running -= 1;
     },
   });
-  for (let order = 0; order < 5; order++) await finish(shop.charge(`order-${order}`));
-  await pass(9 * SECOND);
-  const write = vi.spyOn(store, 'write');
-  expect(await finish(shop.start().sweep())).toMatchObject({ checked: 5, due: 0 });
-  expect(groups).toEqual([5]);
-  expect(write).toHaveBeenCalledTimes(5);
-});
-
-test('records a check although another one hangs', async () => {
-  let release = () => {};
-  const hang = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const shop = openShop({
-    async intercept({ method }) {
-      if (method === 'GET' && shop.gets.length === 1) await hang;
-      return undefined;
-    },
-  });
-  for (const key of ['order-1', 'order-2']) await finish(shop.charge(key));
-  await pass(9 * SECOND);
-  const { sweep, journal } = shop.start();
-  const swept = sweep();
-  await pass(100, 5);
-  expect(await journal.read('order-1')).toMatchObject({ checkedAt: undefined });
-  expect(await journal.read('order-2')).toMatchObject({ checkedAt: expect.any(Number) });
-  release();
-  expect(await finish(swept)).toMatchObject({ checked: 2 });
-});
-
-test('claims the next payments while the last ones are checked', async () => {
-  const limits: number[] = [];
-  const released: (() => void)[] = [];
-  const shop = openShop({
-    async intercept({ method }) {
-      if (method === 'GET') await new Promise<void>((resolve) => released.push(resolve));
-      return undefined;
-    },
-  });
-  for (let order = 0; order < 8; order++) await finish(shop.charge(`order-${order}`));
-  await pass(9 * SECOND);
-  const { sweep, journal } = shop.start({}, { polling: { maxConcurrency: 4 } });
-  const records = getRecords(journal);
-  const claimDue = records.claimDue.bind(records);
-  vi.spyOn(records, 'claimDue').mockImplementation((claim) => {
-    limits.push(claim.limit);
-    return claimDue(claim);
-  });
-  const swept = sweep();
-  await pass(100, 5);
-  expect(shop.gets).toHaveLength(4);
-  for (const release of released.splice(0, 2)) release();
-  await pass(100, 5);
-  expect(limits).toEqual([4, 4]);
-  expect(shop.gets).toHaveLength(6);
-  const done = finish(swept);
-  while (shop.gets.length < 8 || released.length > 0) {
-    for (const release of released.splice(0)) release();
-    await turns();
-  }
-  expect(await done).toMatchObject({ checked: 8, due: 0 });
+  expect(await shop.followUps.sweep()).toMatchObject({ final: 150 });
+  expect(Math.max(...claimDue.mock.calls.map(([{ limit }]) => limit))).toBe(10);
+  expect(most).toBe(64);
 });
