@@ -23,6 +23,10 @@ const PART = /^# (.+)\n|^(\w+): (.+)\n((?:[-+].*\n)+)/gm;
 const PAIR = /((?:^-.*\n)+)((?:^\+.*\n)*)/gm;
 const toText = (lines = '') => lines.replace(/^[-+]/gm, '').slice(0, -1);
 
+/** Returns what a patch finds, and what replaces it. */
+export const parsePatch = (patch: string): Fault['replace'] =>
+  [...patch.matchAll(PAIR)].map(([, find, by]) => [toText(find), toText(by)] as const);
+
 /** @throws if a list has something else in it */
 function parseList(text: string): Fault[] {
   const rest = text.replace(PART, '').trim();
@@ -30,8 +34,7 @@ function parseList(text: string): Fault[] {
   let file = '';
   return [...text.matchAll(PART)].flatMap(([, named, id = '', what = '', patch = '']) => {
     if (named !== undefined) file = `src/${named}`;
-    const pairs = [...patch.matchAll(PAIR)].map(([, find, by]) => [toText(find), toText(by)] as const);
-    return named === undefined ? [{ id, what, file, replace: pairs }] : [];
+    return named === undefined ? [{ id, what, file, replace: parsePatch(patch) }] : [];
   });
 }
 

@@ -16,23 +16,19 @@ const eventSchema = z.discriminatedUnion('event', [
     call: z.string(),
     /** The state of an order, or what came of a call with a key. */
     result: z.string(),
-    /** The payment that `paid` names. */
-    key: z.optional(z.string()),
     reference: z.optional(z.string()),
   }),
   /** The journal has confirmed a write. */
   z.object({ event: z.literal('written'), key: z.string(), facts: z.array(z.string()) }),
-  /** A handler is called. `what` is a status or a reason. */
+  /** A handler is called. `what` is a status. */
   z.object({
-    event: z.enum(['onFinal', 'onPaid', 'onUnpaid', 'onAttention']),
+    event: z.enum(['onFinal', 'onPaid']),
     name: z.string(),
     key: z.string(),
     what: z.string(),
-    reference: z.optional(z.string()),
+    reference: z.string(),
   }),
-  z.object({ event: z.literal('threw'), key: z.string(), what: z.string() }),
-  z.object({ event: z.literal('resolved'), key: z.string(), what: z.string() }),
-  z.object({ event: z.literal('notified'), reference: z.string() }),
+  z.object({ event: z.literal('threw') }),
   /** No call is under way, and none will begin. */
   z.object({ event: z.literal('settled') }),
   z.object({ event: z.literal('failed'), message: z.string() }),
@@ -59,20 +55,16 @@ export function readLog(folder: string): LoggedEvent[] {
     .sort((one, other) => one.at - other.at);
 }
 
-/**
- * Lists what a record must never lose: transactions, decisions of persons, and what handlers were told of an attempt. It begins with
- * the number of the payment.
- */
+/** Lists what a record must never lose: transactions, and what was told of them, with the number of the payment. */
 export function listFacts({ payments }: LedgerRecord): string[] {
   return payments.flatMap((payment, index) => {
-    const { attempt, charge, resolutions } = payment;
-    const { final, paid, unpaid, attention } = payment.told;
-    const heard = [...attention, ...(final ? ['ended', final] : []), paid && 'paid', unpaid && 'unpaid'];
-    const isMade = charge.is === 'made' || charge.is === 'closed';
-    return [
-      isMade && `made ${referenceOf(payment)}`,
-      ...resolutions.map(({ id }) => `resolved ${id}`),
-      ...heard.map((what) => what && `${attempt} told ${what}`),
-    ].flatMap((fact) => (fact ? `${index + 1} ${fact}` : []));
+    const { charge, told } = payment;
+    if (charge.is !== 'made') return [];
+    const facts = [
+      `made ${referenceOf(payment)}`,
+      told.final && `told ${told.final}`,
+      told.paid && 'told paid',
+    ];
+    return facts.flatMap((fact) => (fact ? `${index + 1} ${fact}` : []));
   });
 }

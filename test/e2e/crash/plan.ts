@@ -94,10 +94,7 @@ export type Settings = z.infer<typeof settingsSchema>;
 /** How long a process holds a claim, and waits for a response, in milliseconds. */
 export const LEASE = 1_500;
 export const TIMEOUT = 2_000;
-/** When a payment is overdue, in milliseconds. */
-export const DEADLINE = 4_000;
 
 export const API_KEY = 'sk_test_crashproof_4kZq';
 export const PHONE = '024 412 3456';
 export const EMAIL = 'ama@example.com';
-export const createPageUrl = (reference: string) => `https://pay.example/checkout/${reference}`;

@@ -18,7 +18,7 @@ export class Processes {
   readonly #settings: Omit<Settings, 'slot' | 'generation' | 'isSettling' | 'killPlan'>;
   readonly #running = new Map<number, Running>();
   readonly killsAt = new Map<string, number>();
-  readonly killed = new Set<number>();
+  killed = 0;
   /** Whether the processes that are started now are killed. */
   isKilling = true;
   #started = 0;
@@ -62,7 +62,7 @@ export class Processes {
     if (signal !== 'SIGKILL') throw new Error(`A process failed by itself (${code ?? signal}): ${stderr}`);
     const point = killPlan.kind === 'at' && !running.isOverdue ? killPlan.point : 'any time';
     this.killsAt.set(point, (this.killsAt.get(point) ?? 0) + 1);
-    this.killed.add(generation);
+    this.killed++;
   }
 
   /** The service has a request. Kills the process that sent it, if its plan names this point. */
@@ -72,13 +72,9 @@ export class Processes {
     if (++running.reached === running.killPlan.nth) running.process.kill('SIGKILL');
   }
 
-  /** Sends a message to every process, or to one of them: the same for the same `at`, from 0 to 1. */
-  send(message: object | string, at?: number): void {
-    const connected = [...this.#running.values()].filter(({ process }) => process.connected);
-    const first = at === undefined ? 0 : Math.floor(at * connected.length);
-    // A process that is killed right now does not get it.
-    for (const { process } of at === undefined ? connected : connected.slice(first, first + 1))
-      process.send(message, () => {});
+  /** Sends a command to every process. One that is killed right now does not get it. */
+  send(command: 'settle' | 'stop'): void {
+    for (const { process } of this.#running.values()) if (process.connected) process.send(command, () => {});
   }
 
   killAll(): void {

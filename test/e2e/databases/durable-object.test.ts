@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { postOrder, startDocumentedWorker } from './documented-worker.ts';
 import { describeInsideWorkerd, useWorkerShop } from './inside-workerd.ts';
 import { database } from './kinds/durable-object.ts';
-import { killObject } from './object-kills.ts';
 import { describeDatabase } from './suite.ts';
 
 describeDatabase('durable-object', database);
@@ -117,35 +116,7 @@ describe('a Durable Object', () => {
     await expect.poll(() => shop.run('object', 'finals')).toEqual([{ payment: 'order-alarm success' }]);
   });
 
-  test('charges 150 keys at the same time', async () => {
-    const { shop } = use();
-    const calls = Array.from({ length: 150 }, (_, index) =>
-      shop.charge('object', { key: `order-many-${index}` }),
-    );
-    const refused = (await Promise.all(calls)).filter(({ result }) => result !== 'completed');
-    expect(refused).toEqual([]);
-  });
-
   test('says which classes have no SQL', async () => {
     await expect(use().shop.run('legacy', 'charge')).rejects.toThrow('new_sqlite_classes');
-  });
-});
-
-/** How often workerd is killed: OBJECT_KILLS sets it. */
-const kills = Number(process.env.OBJECT_KILLS ?? 8);
-
-describe('a Durable Object that is killed', () => {
-  test('charges no key twice, and records what it returned', async () => {
-    const report = await killObject({ seed: 1, kills });
-    console.log('killed with workerd:', report);
-    expect(report.doubleCharges).toEqual([]);
-    expect(report.violations).toEqual([]);
-    expect(report.completed).toBeGreaterThan(0);
-    expect(report.unknown).toBeGreaterThan(0);
-  });
-
-  test('charges keys twice without a journal', async () => {
-    const { doubleCharges } = await killObject({ seed: 1, kills: 3, hasJournal: false });
-    expect(doubleCharges.length).toBeGreaterThan(0);
   });
 });

@@ -1,18 +1,20 @@
 // Waits for a message, then runs Miniflare until its parent ends or kills it. Started by miniflare.ts.
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
-import { Miniflare } from 'miniflare';
 import type { MiniflareSettings } from './miniflare.ts';
 
 process.on('disconnect', () => process.exit());
 process.send?.('loaded');
 await once(process, 'message');
 
-const { script, folder, port, bindings, objects }: MiniflareSettings = JSON.parse(process.argv[2] ?? '');
+const settings: MiniflareSettings = JSON.parse(process.argv[2] ?? '');
+const { script, folder, port, bindings, objects, installedAt, compatibilityDate } = settings;
+const { Miniflare }: typeof import('miniflare') = createRequire(installedAt)('miniflare');
 const miniflare = new Miniflare({
   modules: true,
   scriptPath: script,
-  compatibilityDate: '2026-01-01',
+  compatibilityDate,
   host: '127.0.0.1',
   port,
   // Both would be fetched, or sent, over the internet.

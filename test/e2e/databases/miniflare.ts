@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 import { findFreePort } from '../../helpers/free-port.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 
@@ -15,6 +15,9 @@ import { createTempFolder } from '../../helpers/temp-folder.ts';
 export interface MiniflareSettings {
   /** The bundle of the Worker. */
   readonly script: string;
+  /** A file or folder beside whose packages Miniflare is. */
+  readonly installedAt: string;
+  readonly compatibilityDate: string;
   /** Where the D1 database and the Durable Objects are kept. */
   readonly folder: string;
   readonly port: number;
@@ -34,7 +37,10 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-interface WorkerOptions extends Partial<Pick<MiniflareSettings, 'bindings' | 'objects'>> {
+interface WorkerOptions
+  extends Partial<Pick<MiniflareSettings, 'bindings' | 'compatibilityDate' | 'installedAt' | 'objects'>> {
+  /** Default: the package is bundled from its source. */
+  readonly build?: BuildOptions;
   /** Whether the next process is loaded before it is needed. */
   readonly hasSpare?: boolean;
 }
@@ -42,13 +48,28 @@ interface WorkerOptions extends Partial<Pick<MiniflareSettings, 'bindings' | 'ob
 /** Bundles the Worker of a file, and starts it. `env.DB` is its database. */
 export async function startWorker(
   file: string | URL,
-  { bindings = {}, objects = {}, hasSpare = false }: WorkerOptions = {},
+  {
+    bindings = {},
+    objects = {},
+    hasSpare = false,
+    installedAt = import.meta.filename,
+    compatibilityDate = '2026-01-01',
+    build: options = { alias },
+  }: WorkerOptions = {},
 ): Promise<RunningWorker> {
   const temp = createTempFolder();
   const script = join(temp.path, 'worker.mjs');
-  await bundle(typeof file === 'string' ? file : fileURLToPath(file), script);
+  await build({
+    entryPoints: [typeof file === 'string' ? file : fileURLToPath(file)],
+    outfile: script,
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    conditions: ['workerd', 'worker', 'browser'],
+    ...options,
+  });
   const port = await findFreePort();
-  const settings: MiniflareSettings = { script, folder: temp.path, port, bindings, objects };
+  const settings = { script, folder: temp.path, port, bindings, objects, installedAt, compatibilityDate };
   let child = await startMiniflare(loadMiniflare(settings));
   // Loading takes longer than starting, and a short outage must be short.
   let spare = hasSpare ? loadMiniflare(settings) : undefined;
@@ -69,22 +90,12 @@ export async function startWorker(
 
 const source = (path: string) => fileURLToPath(new URL(`../../../src/${path}`, import.meta.url));
 
-async function bundle(file: string, outfile: string): Promise<void> {
-  await build({
-    entryPoints: [file],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'browser',
-    conditions: ['workerd', 'worker', 'browser'],
-    alias: {
-      'payment-collection-client': source('index.ts'),
-      'payment-collection-client/follow-ups': source('follow-ups/index.ts'),
-      'payment-collection-client/orders': source('orders/index.ts'),
-      'payment-collection-client/journal/sqlite': source('stores/sqlite/index.ts'),
-    },
-  });
-}
+const alias = {
+  'payment-collection-client': source('index.ts'),
+  'payment-collection-client/follow-ups': source('follow-ups/index.ts'),
+  'payment-collection-client/orders': source('orders/index.ts'),
+  'payment-collection-client/journal/sqlite': source('stores/sqlite/index.ts'),
+};
 
 interface LoadedMiniflare {
   readonly child: ChildProcess;

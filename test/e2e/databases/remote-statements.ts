@@ -1,4 +1,4 @@
-/** Sends statements from this process to the Worker `workers/handles.ts`, which runs them in workerd. */
+/** Sends statements from this process to the Worker `workers/shop.ts`, which runs them in workerd. */
 
 import * as z from 'zod';
 import type { D1Binding, D1Statement, SqliteHandle } from '../../../src/stores/sqlite/index.ts';
@@ -12,7 +12,7 @@ const responseSchema = z.object({ result: z.optional(z.unknown()), error: z.opti
 export function connectD1(place: string): D1Binding {
   return {
     prepare: (sql) => createStatement(sql, []),
-    batch: async (statements) => d1Results.parse(await send(`${place}/d1`, statements)),
+    batch: async (statements) => d1Results.parse(await send(`${place}/d1/statements`, statements)),
     withSession: () => {
       throw new Error('There is no session of a database that another process has.');
     },
@@ -21,7 +21,7 @@ export function connectD1(place: string): D1Binding {
 
 /** Returns the handle that the Durable Object has on its own storage. */
 export function connectObject(place: string): SqliteHandle {
-  return { batch: async (statements) => rows.parse(await send(`${place}/object`, statements)) };
+  return { batch: async (statements) => rows.parse(await send(`${place}/object/statements`, statements)) };
 }
 
 /** Returns all that is in the table of a journal, as text. */

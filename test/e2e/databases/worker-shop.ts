@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { RunningDatabase } from './database.ts';
 import { type MiniflareSettings, type RunningWorker, startWorker } from './miniflare.ts';
 
 const responseSchema = z.object({ result: z.optional(z.unknown()), error: z.optional(z.string()) });
@@ -6,7 +7,6 @@ const responseSchema = z.object({ result: z.optional(z.unknown()), error: z.opti
 const chargeResultSchema = z.object({
   result: z.enum(['completed', 'rejected', 'not_sent', 'unknown', 'conflict', 'failed']),
   reference: z.optional(z.string()),
-  amount: z.optional(z.string()),
   replayed: z.optional(z.boolean()),
   message: z.optional(z.string()),
   retryable: z.optional(z.boolean()),
@@ -22,24 +22,24 @@ export interface RunningShop extends RunningWorker {
 }
 
 export interface ChargeInput {
-  readonly key: string | null;
+  readonly key: string;
   readonly amount?: string;
-  readonly customer_email?: string;
-  readonly lease?: number;
-  readonly timeout?: number;
-  readonly order?: string;
-  readonly call?: string;
-  readonly generation?: number;
+}
+
+const objects = {
+  OBJECTS: { className: 'Shop', useSQLite: true },
+  LEGACY: { className: 'Legacy', useSQLite: false },
+};
+const program = new URL('workers/shop.ts', import.meta.url);
+
+/** Starts what keeps D1 and the objects, for processes outside. */
+export async function startHandles(): Promise<RunningDatabase> {
+  const { url, kill, start, stop } = await startWorker(program, { hasSpare: true, objects });
+  return { place: url, takeAway: kill, bringBack: start, stop };
 }
 
 export async function startWorkerShop(bindings: MiniflareSettings['bindings']): Promise<RunningShop> {
-  const worker = await startWorker(new URL('workers/shop.ts', import.meta.url), {
-    bindings,
-    objects: {
-      OBJECTS: { className: 'Shop', useSQLite: true },
-      LEGACY: { className: 'Legacy', useSQLite: false },
-    },
-  });
+  const worker = await startWorker(program, { bindings, objects });
   const run: RunningShop['run'] = async (place, action, input = {}) => {
     const response = await fetch(`${worker.url}/${place}/${encodeURIComponent(action)}`, {
       method: 'POST',

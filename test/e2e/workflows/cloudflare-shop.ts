@@ -1,13 +1,24 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { build } from 'esbuild';
 import { z } from 'zod';
 import { type Sandbox, startSandbox } from '../../../src/developers/sandbox/index.ts';
-import { CloudflareHost } from './cloudflare-host.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
+import { type RunningWorker, startWorker } from '../databases/miniflare.ts';
 import { newOrder, until } from './shop.ts';
 
 const example = resolve('examples/workflows/cloudflare');
+const [, compatibilityDate = ''] =
+  /"compatibility_date": "([\d-]+)"/.exec(readFileSync(join(example, 'wrangler.jsonc'), 'utf8')) ?? [];
+
+/** The worker of the example, with a path at which a test runs a statement on its database. */
+const WORKER = `import worker from ${JSON.stringify(join(example, 'worker.ts'))};
+export default {
+  ...worker,
+  async fetch(request, env, context) {
+    if (new URL(request.url).pathname !== '/query') return worker.fetch(request, env, context);
+    return Response.json((await env.DB.prepare(await request.text()).all()).results);
+  },
+};`;
 
 /** A schedule in milliseconds, with a deadline that no slow machine reaches. */
 const fastChecks = { initialDelay: 200, minDelay: 200, maxDelay: 200, timeout: 600_000 };
@@ -15,43 +26,42 @@ const fastChecks = { initialDelay: 200, minDelay: 200, maxDelay: 200, timeout: 6
 /** The shop of the example on Miniflare, with the service. A test can kill it at any time. */
 export class CloudflareShop {
   readonly sandbox: Sandbox;
-  readonly #folder: string;
-  readonly #vars: Readonly<Record<string, string>>;
-  #host: CloudflareHost | undefined;
+  readonly #worker: RunningWorker;
 
-  private constructor(sandbox: Sandbox, folder: string, schedule: object) {
+  private constructor(sandbox: Sandbox, worker: RunningWorker) {
     this.sandbox = sandbox;
-    this.#folder = folder;
-    this.#vars = {
-      PAYMENTS_BASE_URL: sandbox.baseUrl,
-      PAYMENTS_API_KEY: sandbox.liveKey,
-      PAYMENTS_TIMEOUT: '3000',
-      JOURNAL_LEASE: '1500',
-      CHECK_SCHEDULE: JSON.stringify(schedule),
-    };
+    this.#worker = worker;
   }
 
   static async open(schedule: object = fastChecks): Promise<CloudflareShop> {
-    const folder = mkdtempSync(join(tmpdir(), 'payments-cloudflare-'));
-    const shop = new CloudflareShop(await startSandbox(), folder, schedule);
-    try {
-      await shop.#bundle();
-      await shop.start();
-      await shop.#migrate();
-    } catch (error) {
-      await shop.close();
-      throw error;
-    }
+    const sandbox = await startSandbox();
+    const folder = createTempFolder();
+    writeFileSync(join(folder.path, 'worker.ts'), WORKER);
+    const worker = await startWorker(join(folder.path, 'worker.ts'), {
+      bindings: {
+        PAYMENTS_BASE_URL: sandbox.baseUrl,
+        PAYMENTS_API_KEY: sandbox.liveKey,
+        PAYMENTS_TIMEOUT: '3000',
+        JOURNAL_LEASE: '1500',
+        CHECK_SCHEDULE: JSON.stringify(schedule),
+      },
+      installedAt: join(example, 'package.json'),
+      compatibilityDate,
+      // As wrangler bundles it, with the package that is installed.
+      build: { external: ['cloudflare:*'], platform: 'neutral' },
+    });
+    folder.remove();
+    const shop = new CloudflareShop(sandbox, worker);
+    await shop.#migrate();
     return shop;
   }
 
-  async start(): Promise<void> {
-    this.#host = await CloudflareHost.start({ folder: this.#folder, script: this.#script, vars: this.#vars });
+  start(): Promise<void> {
+    return this.#worker.start();
   }
 
-  async kill(): Promise<void> {
-    await this.#host?.kill();
-    this.#host = undefined;
+  kill(): Promise<void> {
+    return this.#worker.kill();
   }
 
   /** Places an order in a request to the worker. Returns its id. */
@@ -63,7 +73,7 @@ export class CloudflareShop {
 
   /** The customer presses the button. Returns the status of the response. */
   async pay(id: string): Promise<number> {
-    const { status } = await fetch(new URL(`/orders/${id}/payment`, this.#running.url), { method: 'POST' });
+    const { status } = await fetch(new URL(`/orders/${id}/payment`, this.#worker.url), { method: 'POST' });
     return status;
   }
 
@@ -74,7 +84,7 @@ export class CloudflareShop {
 
   /** Cloudflare calls the worker each minute. It resolves once the sweep has ended, also if it failed or was killed. */
   async sweep(): Promise<void> {
-    await this.#running.run('cron').catch(() => undefined);
+    await fetch(new URL('/cdn-cgi/handler/scheduled', this.#worker.url)).catch(() => undefined);
   }
 
   async sweepUntil(id: string, state: string): Promise<void> {
@@ -85,7 +95,8 @@ export class CloudflareShop {
   }
 
   async query(sql: string): Promise<Record<string, unknown>[]> {
-    return z.array(z.record(z.string(), z.unknown())).parse(await this.#running.run('query', sql));
+    const response = await this.#request('/query', { method: 'POST', body: sql });
+    return z.array(z.record(z.string(), z.unknown())).parse(await response.json());
   }
 
   /** Returns what the customer's page shows. */
@@ -104,31 +115,8 @@ export class CloudflareShop {
   }
 
   async close(): Promise<void> {
-    await this.kill();
+    await this.#worker.stop();
     await this.sandbox.close();
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-
-  get #script(): string {
-    return join(this.#folder, 'worker.js');
-  }
-
-  get #running(): CloudflareHost {
-    if (!this.#host) throw new Error('Miniflare is not running.');
-    return this.#host;
-  }
-
-  /** Bundles the worker as wrangler does. */
-  async #bundle(): Promise<void> {
-    await build({
-      entryPoints: [join(example, 'worker.ts')],
-      outfile: this.#script,
-      bundle: true,
-      format: 'esm',
-      conditions: ['workerd', 'worker', 'browser'],
-      external: ['cloudflare:*'],
-      logLevel: 'warning',
-    });
   }
 
   /** Runs the migrations. Miniflare takes one statement at a time. */
@@ -138,7 +126,7 @@ export class CloudflareShop {
   }
 
   async #request(path: string, init?: RequestInit): Promise<Response> {
-    const response = await fetch(new URL(path, this.#running.url), init);
+    const response = await fetch(new URL(path, this.#worker.url), init);
     if (!response.ok) throw new Error(`${path} responds ${response.status}: ${await response.text()}`);
     return response;
   }

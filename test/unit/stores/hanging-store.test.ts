@@ -1,86 +1,59 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ClosedError, JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import { SECOND } from '../../helpers/fake-clock.ts';
-import { fakeClocks, pass, passStep, turns } from '../../helpers/fake-timers.ts';
-import { findFollowUpEvents, finish } from '../../helpers/follow-ups.ts';
-import { createHangingStore } from '../../helpers/hanging-store.ts';
-import {
-  momo,
-  type OrderProcess,
-  type OrderShop,
-  openOrderShop,
-  page,
-  postsOf,
-} from '../../helpers/order-shop.ts';
+import { sleep } from '../../helpers/clock.ts';
+import { createHangingStore, type HangingStore } from '../../helpers/hanging-store.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
+import { MINUTE, momo, type Process, type Respond, SECOND, type World, world } from '../../helpers/world.ts';
 
-beforeEach(() => {
-  fakeClocks();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
-});
+interface Opened extends World, Process {
+  readonly hanging: HangingStore;
+}
 
-type Opened = OrderProcess & { readonly shop: OrderShop };
+/** Opens a shop on a store that hangs when it is told to. */
+function open(respond?: Respond): Opened {
+  const hanging = createHangingStore();
+  const opened = world({ store: hanging.store, ...(respond && { respond }) });
+  const { payments, orders, followUps } = opened.shop;
+  return { ...opened, hanging, payments, orders, followUps };
+}
 
 interface Scenario {
   prepare?(opened: Opened): Promise<unknown>;
   call(opened: Opened, signal: AbortSignal): Promise<unknown>;
-  hasSignal?: false;
-  /** Runs before the service handles a request. */
-  intercept?(): Promise<never>;
+  readonly hasSignal?: false;
 }
 
-const charge17 = ({ charge }: Opened) => finish(charge('17', momo));
+const charge17 = ({ orders }: Opened) => orders.charge('17', momo);
+const findReference = ({ service }: Opened) => service.charges.at(-1)?.reference ?? '';
 
-const settleLatest = async (opened: Opened, status: 'approve' | 'decline') => {
+async function approve17(opened: Opened) {
   await charge17(opened);
-  opened.shop.service[status](opened.shop.service.charges.at(-1)?.reference ?? '');
-  await pass(10 * SECOND);
-};
+  opened.service.approve(findReference(opened));
+  await sleep(10 * SECOND);
+}
 
+/** That every other call ends in time, and at an abort, is simulated. */
 const scenarios: Record<string, Scenario> = {
-  'charge of an order': { call: ({ charge }, signal) => charge('17', momo, { signal }) },
-  'charge after a declined payment': {
-    prepare: (opened) => settleLatest(opened, 'decline'),
-    call: ({ charge }, signal) => charge('17', momo, { signal }),
-  },
-  checkout: { call: ({ checkout }, signal) => checkout('17', page, { signal }) },
-  read: { prepare: charge17, call: ({ read }, signal) => read('17', { signal }) },
+  'charge of an order': { call: ({ orders }, signal) => orders.charge('17', momo, { signal }) },
   wait: {
-    prepare: (opened) => settleLatest(opened, 'approve'),
-    call: ({ wait }, signal) => wait('17', { signal }),
+    prepare: approve17,
+    call: ({ orders }, signal) => orders.wait('17', { signal }),
   },
   sweep: {
-    prepare: (opened) => settleLatest(opened, 'approve'),
-    call: ({ sweep }, signal) => sweep({ signal }),
-  },
-  'sweep of an unresolved payment': {
-    async prepare(opened) {
-      opened.shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
-      await charge17(opened);
-      await pass(15 * SECOND);
-    },
-    call: ({ sweep }, signal) => sweep({ signal }),
-  },
-  'charge without a connection': {
-    call: ({ charge }, signal) => charge('17', momo, { signal }),
-    intercept: async () => {
-      const facts = { code: 'ECONNREFUSED', syscall: 'connect', hostname: 'payments.example', port: 443 };
-      throw new TypeError('fetch failed', { cause: Object.assign(new Error('refused'), facts) });
-    },
+    prepare: approve17,
+    call: ({ orders }, signal) => orders.sweep({ signal }),
   },
   'charge under a key': {
     call: ({ payments }, signal) => payments.chargeMobileMoney(momo, { idempotencyKey: 'key', signal }),
   },
   resolve: {
-    async prepare({ shop, payments }) {
-      shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
-      await finish(catchError(payments.chargeMobileMoney(momo, { idempotencyKey: 'key' })));
+    async prepare(opened) {
+      opened.service.fault('chargeMobileMoney', { kind: 'responseLost' });
+      await catchError(opened.payments.chargeMobileMoney(momo, { idempotencyKey: 'key' }));
     },
-    call: ({ payments, shop }, signal) => {
-      const reference = shop.service.charges.at(-1)?.reference ?? '';
-      return payments.resolve('key', { reference }, { ...note, signal });
-    },
+    call: (opened, signal) =>
+      opened.payments.resolve('key', { reference: findReference(opened) }, { ...note, signal }),
   },
   'list of a journal': {
     prepare: charge17,
@@ -89,15 +62,14 @@ const scenarios: Record<string, Scenario> = {
     },
     hasSignal: false,
   },
-  'read of a journal': { call: ({ journal }) => journal.read('key'), hasSignal: false },
 };
 
 interface End {
   /** What the call returned, or its error. */
   readonly value?: unknown;
   readonly error?: unknown;
-  /** Since the first step hung, in milliseconds. `undefined`: it has not ended. */
-  readonly after: number | undefined;
+  /** Since the first step hung, in milliseconds. A call that has not ended has the time that was waited. */
+  readonly after: number;
   /** Whether a request was sent that could have charged. */
   readonly hasSent: boolean;
   /** Whether a handler counts as failed, which no test here has. */
@@ -106,49 +78,37 @@ interface End {
   readonly steps: number;
 }
 
-/** Runs a call, and lets time pass by leaps once the store hangs. */
+/** Runs a call, for a minute at most. */
 async function run(
-  { prepare, call, intercept }: Scenario,
+  { prepare, call }: Scenario,
   hangs: (step: number) => boolean = () => false,
-  onHang?: (stop: AbortController) => void,
+  isAborted = false,
 ): Promise<End> {
-  const hanging = createHangingStore();
-  const shop = openOrderShop({ store: hanging.store, ...(intercept ? { intercept } : {}) });
-  const opened = { ...shop.start(), shop };
+  const opened = open();
+  const { hanging, posts, events } = opened;
   await prepare?.(opened);
-  const before = postsOf(shop).length;
-  hanging.hang(({ number }) => hangs(number));
+  const before = posts.length;
   const stop = new AbortController();
-  let end: { value?: unknown; error?: unknown; at: number } | undefined;
-  call(opened, stop.signal).then(
-    (value) => {
-      end = { value, at: Date.now() };
-    },
-    (error: unknown) => {
-      end = { error, at: Date.now() };
-    },
+  hanging.hang(({ number }) => {
+    const isHung = hangs(number);
+    if (isHung && isAborted) setImmediate(() => stop.abort('stop'));
+    return isHung;
+  });
+  const ending = call(opened, stop.signal).then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
   );
-  await turns(12);
-  while (!end && hanging.hungAt() === undefined) await passStep(5);
-  const steps = hanging.countSteps();
-  onHang?.(stop);
-  const hungAt = hanging.hungAt() ?? Date.now();
-  await turns(12);
-  while (!end && Date.now() < hungAt + 60 * SECOND && vi.getTimerCount() > 0) {
-    vi.advanceTimersToNextTimer();
-    await turns(12);
-  }
+  const end = await Promise.race([ending, sleep(MINUTE)]);
   return {
     ...end,
-    after: end && end.at - hungAt,
-    hasSent: !intercept && postsOf(shop).length > before,
-    isHandlerBlamed: findFollowUpEvents(shop.events).some(({ result }) => result === 'handler_failed'),
-    steps,
+    after: Date.now() - (hanging.hungAt() ?? Date.now()),
+    hasSent: posts.length > before,
+    isHandlerBlamed: events.some((event) => event.type === 'follow_up' && event.result === 'handler_failed'),
+    steps: hanging.countSteps(),
   };
 }
 
-const findLate = ({ after = Number.POSITIVE_INFINITY }: End) =>
-  after > 15 * SECOND ? `ended after ${after} ms` : undefined;
+const findLate = ({ after }: End) => (after > 15 * SECOND ? `ended after ${after} ms` : undefined);
 
 /** Returns what is wrong with the end of a call whose store hangs from some step on. */
 function findFault(end: End): string | undefined {
@@ -165,15 +125,16 @@ function findFault(end: End): string | undefined {
 /** Returns what is wrong with the end of a call that was then aborted. */
 function findUnaborted(end: End): string | undefined {
   // What was sent is still recorded.
-  if (end.hasSent) return (end.after ?? 0) <= SECOND ? 'ended at the abort' : findFault(end);
+  if (end.hasSent) return end.after <= SECOND ? 'ended at the abort' : findFault(end);
   if (end.isHandlerBlamed) return 'called the abort the error of a handler';
   if (end.error !== 'stop') return `ended with ${String(end.error)}`;
-  return end.after === undefined || end.after > SECOND ? `ended after ${end.after} ms` : undefined;
+  return end.after > SECOND ? `ended after ${end.after} ms` : undefined;
 }
 
 /** Runs a call once for each of its steps, and returns what is wrong with the ends. */
 async function findFaults(scenario: Scenario, runAt: (first: number) => Promise<string | undefined>) {
   const { steps } = await run(scenario);
+  expect(steps).toBeGreaterThan(0);
   const faults: string[] = [];
   for (let first = 0; first < steps; first++) {
     const fault = await runAt(first);
@@ -182,165 +143,131 @@ async function findFaults(scenario: Scenario, runAt: (first: number) => Promise<
   return faults;
 }
 
-const all = Object.entries(scenarios);
-
-test.each(all)(
-  '%s is a JournalError within 15 s, wherever the store begins to hang',
-  async (_name, scenario) => {
+describe.each(Object.entries(scenarios))('%s', (_name, scenario) => {
+  test('is a JournalError within 15 s, wherever the store begins to hang', async () => {
     const runAt = async (first: number) => findFault(await run(scenario, (step) => step >= first));
     expect(await findFaults(scenario, runAt)).toEqual([]);
-  },
-);
+  });
 
-test.each(all)('%s ends within 15 s, whichever step alone hangs', async (_name, scenario) => {
-  const runAt = async (first: number) => findLate(await run(scenario, (step) => step === first));
-  expect(await findFaults(scenario, runAt)).toEqual([]);
+  test('ends within 15 s, whichever step alone hangs', async () => {
+    const runAt = async (first: number) => findLate(await run(scenario, (step) => step === first));
+    expect(await findFaults(scenario, runAt)).toEqual([]);
+  });
+
+  if (scenario.hasSignal !== false)
+    test('ends within 1 s of an abort, unless a charge was sent', async () => {
+      const runAt = async (first: number) =>
+        findUnaborted(await run(scenario, (step) => step >= first, true));
+      expect(await findFaults(scenario, runAt)).toEqual([]);
+    });
 });
 
-test.each(all.filter(([, { hasSignal }]) => hasSignal !== false))(
-  '%s ends within 1 s of an abort, unless a charge was sent',
-  async (_name, scenario) => {
-    const abort = (stop: AbortController) => stop.abort('stop');
-    const runAt = async (first: number) => findUnaborted(await run(scenario, (step) => step >= first, abort));
-    expect(await findFaults(scenario, runAt)).toEqual([]);
-  },
-);
-
-/** Lets up to a minute pass until a promise settles, and returns its value or error, and how long it took. */
-async function timed(promise: Promise<unknown>): Promise<{ end: unknown; after: number }> {
+/** Returns the value or error of a call, and how long it took. One that has not ended within a minute has neither. */
+async function time(call: Promise<unknown>): Promise<{ end: unknown; after: number }> {
   const startedAt = Date.now();
-  const minute = new Promise((resolve) => setTimeout(resolve, 60 * SECOND, 'has not ended'));
-  const end = await finish(Promise.race([promise.catch((error: unknown) => error), minute]));
+  const end = await Promise.race([call.catch((error: unknown) => error), sleep(MINUTE)]);
   return { end, after: Date.now() - startedAt };
 }
 
-/** Opens a shop, with its store, and a payment of the order 17 that is under way. */
-async function openProcessing() {
-  const hanging = createHangingStore();
-  const shop = openOrderShop({ store: hanging.store });
-  const opened = { ...shop.start(), shop };
+/** Opens a shop with a payment of the order 17 that is under way. */
+async function openProcessing(): Promise<Opened> {
+  const opened = open();
   await charge17(opened);
-  return { ...opened, hanging };
+  return opened;
 }
 
-const error = { name: 'JournalError', retryable: true };
+describe('a wait', () => {
+  const error = { name: 'JournalError', retryable: true };
 
-test.each([
-  ['what it last knew at its timeout', 5 * SECOND, SECOND, { order: '17', state: 'processing' }, 5 * SECOND],
-  ['a JournalError at its timeout, if it has read nothing', 5 * SECOND, 0, error, 5 * SECOND],
-  ['a JournalError before its timeout, if a read hangs meanwhile', undefined, SECOND, error, 16 * SECOND],
-])('wait returns %s, while the store hangs', async (_what, timeout, hangsAfter, expected, most) => {
-  const { wait, hanging } = await openProcessing();
-  if (hangsAfter === 0) hanging.hang(() => true);
-  const waiting = timed(wait('17', timeout === undefined ? {} : { timeout }));
-  await pass(hangsAfter);
-  hanging.hang(() => true);
-  const { end, after } = await waiting;
-  expect(end).toMatchObject(expected);
-  expect(after).toBeLessThanOrEqual(most + SECOND);
-});
+  test.each([
+    [
+      'what it last knew at its timeout',
+      5 * SECOND,
+      SECOND,
+      { order: '17', state: 'processing' },
+      5 * SECOND,
+    ],
+    ['a JournalError at its timeout, if it has read nothing', 5 * SECOND, 0, error, 5 * SECOND],
+    ['a JournalError, if a read hangs long before its timeout', undefined, SECOND, error, 16 * SECOND],
+  ])('ends with %s', async (_what, timeout, hangsAfter, expected, most) => {
+    const { orders, hanging } = await openProcessing();
+    if (hangsAfter === 0) hanging.hang(() => true);
+    const waiting = time(orders.wait('17', timeout === undefined ? {} : { timeout }));
+    await sleep(hangsAfter);
+    hanging.hang(() => true);
+    const { end, after } = await waiting;
+    expect(end).toMatchObject(expected);
+    expect(after).toBeLessThanOrEqual(most + SECOND);
+  });
 
-describe('wait', () => {
   test('reads once with a timeout of 0, although the store is slow', async () => {
-    const { wait, hanging } = await openProcessing();
+    const { orders, hanging } = await openProcessing();
     hanging.hang(() => true);
-    const waiting = timed(wait('17', { timeout: 0 }));
-    await pass(900);
+    const waiting = orders.wait('17', { timeout: 0 });
+    await sleep(900);
     hanging.release();
-    expect((await waiting).end).toMatchObject({ state: 'processing' });
+    expect(await waiting).toMatchObject({ state: 'processing' });
   });
 
-  test('keeps its timeout in the pause after an error', async () => {
-    const { wait, shop } = await openProcessing();
-    shop.service.fault('verify', { kind: 'status', status: 403 });
-    const { end, after } = await timed(wait('17', { timeout: 10 * SECOND }));
-    expect(end).toMatchObject({ state: 'processing' });
-    expect(after).toBeLessThanOrEqual(10 * SECOND + 10);
-  });
-
-  test('ends at close() while the store hangs', async () => {
-    const { wait, payments, hanging } = await openProcessing();
+  test('ends at close()', async () => {
+    const { orders, payments, hanging, clock } = await openProcessing();
     hanging.hang(() => true);
-    const waiting = timed(wait('17'));
-    await turns();
-    payments.close();
+    const waiting = time(orders.wait('17'));
+    await clock.settle();
+    void payments.close();
     const { end, after } = await waiting;
     expect(end).toBeInstanceOf(ClosedError);
     expect(after).toBeLessThan(SECOND);
   });
 
   test('reads again only once its last read has ended', async () => {
-    const { wait, hanging } = await openProcessing();
+    const { orders, hanging } = await openProcessing();
     const stop = new AbortController();
-    const waiting = catchError(wait('17', { signal: stop.signal }));
-    await pass(SECOND);
+    const waiting = catchError(orders.wait('17', { signal: stop.signal }));
+    await sleep(SECOND);
     hanging.hang(() => true);
-    await pass(10 * SECOND);
+    await sleep(10 * SECOND);
     expect(hanging.countSteps()).toBe(1);
     hanging.release();
-    await pass(3 * SECOND);
+    await sleep(3 * SECOND);
     expect(hanging.countSteps()).toBeGreaterThan(1);
     stop.abort('stop');
-    expect(await timed(waiting)).toMatchObject({ end: 'stop' });
+    expect(await waiting).toBe('stop');
   });
 });
 
 test('releases a claim that is written after its call has failed', async () => {
-  const hanging = createHangingStore();
-  const shop = openOrderShop({ store: hanging.store });
-  const { charge, journal } = shop.start();
+  const { orders, journal, hanging, posts, clock } = open();
   hanging.hang(({ method, key }) => method === 'write' && key === 'order 17');
-  const { end } = await timed(charge('17', momo));
-  expect(end).toMatchObject({ code: 'journal_error', retryable: true, outcome: 'not_sent' });
+  const failure = await catchError(orders.charge('17', momo));
+  expect(failure).toMatchObject({ code: 'journal_error', retryable: true, outcome: 'not_sent' });
   hanging.release();
-  await turns();
+  await clock.settle();
   expect(await journal.read('17/1')).toMatchObject({ state: 'not_sent' });
-  expect(await finish(charge('17', momo))).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
-  expect(postsOf(shop)).toHaveLength(1);
+  expect(await orders.charge('17', momo)).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+  expect(posts).toHaveLength(1);
 });
 
-test('a press that waits for the page of another one ends at an abort', async () => {
-  const hanging = createHangingStore();
-  const shop = openOrderShop({ store: hanging.store, intercept: () => new Promise(() => {}) });
-  const { checkout, payments } = shop.start();
-  const first = catchError(checkout('17', page));
-  await pass(SECOND, 50);
+test('leaves the journal its time to record what was aborted in flight', async () => {
+  const { payments, journal, hanging, events } = open(() => new Promise(() => {}));
   const stop = new AbortController();
-  const second = timed(checkout('17', page, { signal: stop.signal }));
-  await pass(SECOND, 50);
-  hanging.hang(() => true);
-  await pass(SECOND, 50);
-  stop.abort('stop');
-  const { end, after } = await second;
-  expect(end).toBe('stop');
-  expect(after).toBeLessThanOrEqual(4 * SECOND);
-  expect(postsOf(shop)).toHaveLength(1);
-  payments.close();
-  hanging.release();
-  await timed(first);
-});
-
-test('an abort in flight leaves the journal its time to record the outcome', async () => {
-  const hanging = createHangingStore();
-  const shop = openOrderShop({ store: hanging.store, intercept: () => new Promise(() => {}) });
-  const { payments, journal } = shop.start();
-  const stop = new AbortController();
-  const charging = timed(payments.chargeMobileMoney(momo, { idempotencyKey: 'key', signal: stop.signal }));
-  await pass(SECOND);
+  const charging = catchError(
+    payments.chargeMobileMoney(momo, { idempotencyKey: 'key', signal: stop.signal }),
+  );
+  await sleep(SECOND);
   hanging.hang(() => true);
   stop.abort();
-  await pass(4 * SECOND);
+  await sleep(4 * SECOND);
   hanging.release();
-  expect((await charging).end).toBeInstanceOf(OutcomeUnknownError);
+  expect(await charging).toBeInstanceOf(OutcomeUnknownError);
   expect(await journal.read('key')).toMatchObject({ state: 'unknown' });
-  expect(shop.events).not.toContainEqual(expect.objectContaining({ result: 'not_recorded' }));
+  expect(events).not.toContainEqual(expect.objectContaining({ result: 'not_recorded' }));
 });
 
 test('waits 1 s for a store that hung, until one of its steps ends', async () => {
-  const hanging = createHangingStore();
-  const { read } = openOrderShop({ store: hanging.store }).start();
+  const { orders, hanging } = open();
   const fail = async () => {
-    const { end, after } = await timed(read('17'));
+    const { end, after } = await time(orders.read('17'));
     expect(end).toBeInstanceOf(JournalError);
     return after;
   };
@@ -348,7 +275,7 @@ test('waits 1 s for a store that hung, until one of its steps ends', async () =>
   expect(await fail()).toBeGreaterThan(10 * SECOND);
   expect(await fail()).toBeLessThan(2 * SECOND);
   hanging.release();
-  expect(await finish(read('17'))).toMatchObject({ state: 'unpaid' });
+  expect(await orders.read('17')).toMatchObject({ state: 'unpaid' });
   hanging.hang(() => true);
   expect(await fail()).toBeGreaterThan(10 * SECOND);
 });

@@ -6,7 +6,7 @@ import { connectObject, dumpTables } from '../remote-statements.ts';
 export const database: TestDatabase = {
   conformsInTurn: 'workerd closes a connection on which a busy process is late to send its request',
   // Workers only connect.
-  start: async () => (await import('../handles.ts')).startHandles(),
+  start: async () => (await import('../worker-shop.ts')).startHandles(),
   prepare: async () => {},
   open: async (place, options, table) => ({
     journal: sqliteJournal(connectObject(place), { ...options, table }),

@@ -1,6 +1,7 @@
 /**
  * A shop in workerd: the client and its journal run inside the Worker, and inside a Durable Object. A path is a place
- * (`d1` or `object`) and an action, which gets the body as JSON.
+ * (`d1` or `object`) and an action, which gets the body as JSON. Processes outside share what workerd keeps by the action
+ * `statements`: it runs them on the D1 database itself, and through the handle of the object.
  */
 
 import type {
@@ -18,8 +19,8 @@ import {
   fromD1,
   fromDurableObject,
   type Journal,
-  type SqliteHandle,
   type SqliteJournalOptions,
+  type SqliteStatement,
   sqliteJournal,
 } from '../../../../src/stores/sqlite/index.ts';
 
@@ -34,7 +35,7 @@ interface Env {
 /** What the actions need of the place that they run in. */
 interface Place {
   readonly env: Env;
-  readonly handle: SqliteHandle;
+  runStatements(statements: readonly SqliteStatement[]): Promise<unknown>;
   /** A new one for each use, as another process would have. */
   openJournal(options?: SqliteJournalOptions): Journal;
 }
@@ -42,35 +43,24 @@ interface Place {
 /** A payment is due for its first check at once. */
 const polling = { initialDelay: 0, minDelay: 50, maxDelay: 200 };
 
-const chargeSchema = z.object({
-  /** `null`: without a journal. */
-  key: z.string().nullable(),
-  amount: z.string().default('25.50'),
-  customer_email: z.string().default('ama.serwaa@example.com'),
-  /** Both are longer than a charge takes on the busiest machine. */
-  lease: z.number().default(120_000),
-  timeout: z.number().default(120_000),
-  /** Sent to the service, so that each charge names its order, its call and its process. */
-  order: z.string().default(''),
-  call: z.string().default(''),
-  generation: z.number().default(0),
-});
+/** Longer than a charge takes on the busiest machine, in milliseconds. */
+const LIMIT = 120_000;
+
+const chargeSchema = z.object({ key: z.string(), amount: z.string().default('25.50') });
 
 async function charge({ env, openJournal }: Place, input: unknown) {
-  const { key, lease, timeout, order, call, generation, ...given } = chargeSchema.parse(input);
+  const { key, amount } = chargeSchema.parse(input);
   const { apiKey, baseUrl } = env;
-  const headers = { 'x-call': call, 'x-generation': String(generation) };
-  const options = { apiKey, baseUrl, timeout, headers, polling, maxRetries: 1 };
-  const payment = { ...given, phone: '024 412 3456', network: 'mtn' } as const;
-  const extra = { extraBody: { name: order } };
+  const journal = openJournal({ lease: LIMIT });
+  const payments = new PaymentsClient({ apiKey, baseUrl, journal, polling, timeout: LIMIT, maxRetries: 1 });
+  const customer = {
+    customer_email: 'ama.serwaa@example.com',
+    phone: '024 412 3456',
+    network: 'mtn',
+  } as const;
   try {
-    const { reference, amount, replayed } = await (key === null
-      ? new PaymentsClient(options).chargeMobileMoney(payment, extra)
-      : new PaymentsClient({ ...options, journal: openJournal({ lease }) }).chargeMobileMoney(payment, {
-          ...extra,
-          idempotencyKey: key,
-        }));
-    return { result: 'completed', reference, amount, replayed };
+    const charged = await payments.chargeMobileMoney({ ...customer, amount }, { idempotencyKey: key });
+    return { result: 'completed', reference: charged.reference, replayed: charged.replayed };
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
     const result = error instanceof IdempotencyConflictError ? 'conflict' : (error.outcome ?? 'failed');
@@ -105,7 +95,7 @@ const actions: Record<string, (place: Place, input: unknown) => Promise<unknown>
     for await (const entry of openJournal().list()) entries.push(entry);
     return entries;
   },
-  batch: ({ handle }, input) => handle.batch(statementsSchema.parse(input)),
+  statements: ({ runStatements }, input) => runStatements(statementsSchema.parse(input)),
   async sweep(place) {
     const finals: string[] = [];
     const { final } = await sweep(place, (key) => finals.push(key));
@@ -132,7 +122,7 @@ async function respond(run: (action: string, input: unknown) => Promise<unknown>
     const result = await run(action, await request.json());
     return Response.json({ result: result ?? null });
   } catch (error) {
-    return Response.json({ error: String(error) });
+    return Response.json({ error: String(Object(error).message) });
   }
 }
 
@@ -151,7 +141,11 @@ export class Shop {
     const handle = fromDurableObject(state.storage);
     this.#state = state;
     this.#storage = state.storage;
-    this.#place = { env, handle, openJournal: (options) => sqliteJournal(handle, options) };
+    this.#place = {
+      env,
+      runStatements: (statements) => handle.batch(statements),
+      openJournal: (options) => sqliteJournal(handle, options),
+    };
     this.#storage.sql.exec('CREATE TABLE IF NOT EXISTS finals (payment TEXT)');
     this.#storage.sql.exec('CREATE TABLE IF NOT EXISTS orders (key TEXT)');
   }
@@ -243,9 +237,14 @@ export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     const [, place] = new URL(request.url).pathname.split('/');
     if (place === 'd1') {
-      const handle = fromD1(env.DB);
-      const openJournal = (options?: SqliteJournalOptions) => sqliteJournal(handle, options);
-      return respond((action, input) => runAction({ env, handle, openJournal }, action, input), request);
+      const { DB } = env;
+      const openJournal = (options?: SqliteJournalOptions) => sqliteJournal(fromD1(DB), options);
+      const runStatements = (statements: readonly SqliteStatement[]) =>
+        DB.batch(statements.map(({ sql, values }) => DB.prepare(sql).bind(...values)));
+      return respond(
+        (action, input) => runAction({ env, runStatements, openJournal }, action, input),
+        request,
+      );
     }
     const objects = place === 'object' ? env.OBJECTS : env.LEGACY;
     const stub = objects.get(objects.idFromName('shop'));
