@@ -10,7 +10,7 @@ import { version } from '../../support/version.ts';
 import { createScreen, type Screen, type Terminal } from '../../ui/screen.ts';
 import type { PageTask } from './checks.ts';
 import { startListener } from './listener.ts';
-import { type Finding, formatFinding, listChanges, runProbe, verdicts } from './run.ts';
+import { compare, type Finding, formatFinding, runProbe, verdicts } from './run.ts';
 import { ProbeError, type ServiceOptions } from './service.ts';
 
 const HELP = `payment-probe: find out what your payment service does where its documentation is silent.
@@ -43,7 +43,7 @@ const reportSchema = z.object({
 
 /** How fast it asks, and how long it waits. Tests are faster. */
 type Pace = Pick<ServiceOptions, 'timeout' | 'grace' | 'interval' | 'idleTime'>;
-const PACE: Pace = { timeout: 10_000, grace: 10_000, interval: 200, idleTime: 4_000 };
+export const PACE: Pace = { timeout: 10_000, grace: 10_000, interval: 200, idleTime: 4_000 };
 
 /** Runs `payment-probe` with these arguments, and returns its exit code. */
 export async function runProbeCommand(
@@ -58,8 +58,11 @@ export async function runProbeCommand(
     const isUsage =
       error instanceof TypeError && String(Reflect.get(error, 'code')).startsWith('ERR_PARSE_ARGS');
     if (!(isUsage || error instanceof ProbeError || error instanceof ConfigurationError)) throw error;
-    const help = isUsage ? ['payment-probe --help shows the options.'] : [];
-    await screen.err.print(`payment-probe: ${screen.redact.foreign(error.message)}`, ...help);
+    // An argument can be anything that was pasted.
+    const lines = isUsage
+      ? [screen.redact.foreign(error.message), 'payment-probe --help shows the options.']
+      : [screen.show(error.message)];
+    await screen.err.print(`payment-probe: ${lines.join('\n')}`);
     return 1;
   }
 }
@@ -90,6 +93,7 @@ async function run(
   const { live: readsOnly = false, 'webhook-port': port, 'no-charge': skipsCharge = false } = values;
   const access = readAccess(env, readsOnly);
   const before = values.compare === undefined ? undefined : await readFindings(values.compare);
+  const writeReport = await openReport(values.json);
   await using listener = await startListener(parsePort(port));
   const person = async ({ page, outcome, isAgain }: PageTask) => {
     const address = listener.leadTo(page);
@@ -104,27 +108,26 @@ async function run(
     person: screen.canAsk && !values['no-pages'] && !readsOnly ? person : null,
     webhooks: port === undefined ? null : listener.webhooks,
   };
-  const { findings, transactions } = await runProbe(
+  const { findings: found, transactions } = await runProbe(
     { ...pace, ...access, readsOnly, signal: stopped },
     around,
     ({ id, verdict }) => void screen.err.print(`${id}: ${verdict}`),
   );
+  const findings = found.map((finding) => ({ ...finding, seen: screen.show(finding.seen) }));
   const count = (wanted: Finding['verdict']) => findings.filter(({ verdict }) => verdict === wanted).length;
   const [holding, broken] = [count('holds'), count('does not hold')];
   await screen.out.print(
-    ...findings.flatMap(formatFinding).map(screen.show),
+    ...findings.flatMap(formatFinding),
     '',
     `${holding} hold, ${broken} do not. Left in test mode, of the smallest amount: ${transactions} transactions.`,
   );
-  if (values.json !== undefined)
-    await writeFile(values.json, `${JSON.stringify({ version, findings }, null, 2)}\n`).catch(() => {
-      throw new ProbeError('The file of --json cannot be written.');
-    });
   if (stopped.aborted) throw new ProbeError('stopped: the rest is not shown.');
+  await writeReport(findings);
   if (!before) return broken > 0 ? 3 : 0;
-  const changes = listChanges(before, findings);
+  const { changes, missing } = compare(before, findings);
   await screen.out.print(
     ...(changes.length > 0 ? ['Changed:', ...changes.map(screen.show)] : ['Nothing has changed.']),
+    ...(missing.length > 0 ? [`Shown before, and not now: ${missing.join(', ')}.`] : []),
   );
   return changes.length > 0 ? 3 : 0;
 }
@@ -140,9 +143,26 @@ function readAccess(env: NodeJS.ProcessEnv, readsOnly: boolean): Pick<ServiceOpt
   return { baseUrl: normalized.baseUrl, apiKey };
 }
 
-function parsePort(text = '0'): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+/** Any free port leads to the pages. */
+function parsePort(text: string | undefined): number {
+  if (text === undefined) return 0;
+  if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new ProbeError('--webhook-port takes a number from 1 to 65535.');
+}
+
+/**
+ * Returns what writes the report.
+ *
+ * @throws {ProbeError} if it cannot, before the minute that it would be about
+ */
+async function openReport(
+  file: string | undefined,
+): Promise<(findings: readonly Finding[]) => Promise<void>> {
+  if (file === undefined) return async () => {};
+  await writeFile(file, '', { flag: 'a' }).catch(() => {
+    throw new ProbeError('The file of --json cannot be written. Nothing was sent.');
+  });
+  return (findings) => writeFile(file, `${JSON.stringify({ version, findings }, null, 2)}\n`);
 }
 
 async function readFindings(file: string): Promise<readonly Finding[]> {

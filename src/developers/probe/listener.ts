@@ -4,18 +4,15 @@ import { text } from 'node:stream/consumers';
 import type { Arrived } from './checks.ts';
 import { ProbeError } from './service.ts';
 
-/** What listens on this machine: it leads a person to the checkout pages, and keeps the webhooks that arrive. */
-export interface Listener extends AsyncDisposable {
-  readonly webhooks: readonly Arrived[];
-  /** Returns an address that leads to a page. It names no reference. */
-  leadTo(page: string): string;
-}
-
 /** More come only from somebody who plays with the port. */
 const MAX_WEBHOOKS = 100;
 
-/** @throws {ProbeError} if the port cannot be used */
-export async function startListener(port: number): Promise<Listener> {
+/**
+ * Starts what listens on this machine: it leads a person to the checkout pages, and keeps the webhooks that arrive.
+ *
+ * @throws {ProbeError} if the port cannot be used
+ */
+export async function startListener(port: number) {
   const webhooks: Arrived[] = [];
   const pages: string[] = [];
   const server = createServer(async (request, response) => {
@@ -33,7 +30,8 @@ export async function startListener(port: number): Promise<Listener> {
   const origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`;
   return {
     webhooks,
-    leadTo: (page) => `${origin}/${pages.push(page) - 1}`,
+    /** Returns an address that leads to a page. It names no reference. */
+    leadTo: (page: string) => `${origin}/${pages.push(page) - 1}`,
     [Symbol.asyncDispose]: async () => {
       server.close();
       server.closeAllConnections();

@@ -92,13 +92,17 @@ export function formatFinding({ id, verdict, seen, took }: Finding): string[] {
   ];
 }
 
-/** Returns what has changed since another run, among what both have shown. */
-export function listChanges(before: readonly Finding[], now: readonly Finding[]): string[] {
+/** Returns what has changed since another run, among what both have shown, and what only that one has shown. */
+export function compare(before: readonly Finding[], now: readonly Finding[]) {
   const earlier = new Map(before.map((finding) => [finding.id, finding]));
-  return now.flatMap(({ id, verdict, seen }) => {
+  const changes: string[] = [];
+  const missing: string[] = [];
+  for (const { id, verdict, seen } of now) {
     const was = earlier.get(id);
-    if (!was || [was.verdict, verdict].includes('not shown')) return [];
-    if (was.verdict === verdict && was.seen === seen) return [];
-    return [`${id}: ${was.verdict} (${was.seen}) before, ${verdict} (${seen}) now`];
-  });
+    if (!was || was.verdict === 'not shown') continue;
+    if (verdict === 'not shown') missing.push(id);
+    else if (was.verdict !== verdict || was.seen !== seen)
+      changes.push(`${id}: ${was.verdict} (${was.seen}) before, ${verdict} (${seen}) now`);
+  }
+  return { changes, missing };
 }

@@ -111,8 +111,12 @@ export class Service {
     await sleep(milliseconds, undefined, { signal: this.options.signal });
   }
 
-  /** Returns what the service announces of an idle connection, and otherwise whether it stays open. */
-  async watchIdleConnection(): Promise<{ announced?: string; isClosed?: boolean }> {
+  /** Watches an idle connection for `idleTime`, or as long as the service announces less a second, as `fetch` keeps it. */
+  async watchIdleConnection(): Promise<{
+    announced: string | undefined;
+    watched: number;
+    isClosed: boolean;
+  }> {
     const { baseUrl, apiKey, idleTime, timeout } = this.options;
     await this.#takeTurn();
     const { Agent, request } = baseUrl.startsWith('https:') ? https : http;
@@ -120,14 +124,17 @@ export class Service {
     const headers = { authorization: `Bearer ${apiKey}` };
     const url = `${baseUrl}/transactions/verify/${this.nobodys}`;
     const signal = this.#limit(timeout + idleTime);
-    return new Promise<{ announced?: string; isClosed?: boolean }>((resolve, reject) => {
+    return new Promise<Awaited<ReturnType<Service['watchIdleConnection']>>>((resolve, reject) => {
       const sent = request(url, { agent, headers, signal }, (response) => {
         const { connection, 'keep-alive': keepAlive } = response.headers;
-        const [announced] = /^(?:close|timeout=\d+)/i.exec(`${keepAlive ?? connection}`) ?? [];
-        const timer = setTimeout(() => resolve(announced ? { announced } : {}), announced ? 0 : idleTime);
+        const [announced, seconds = 1] =
+          /close|timeout=(\d{1,5})/i.exec(`${connection} ${keepAlive}`.toLowerCase()) ?? [];
+        const watched = announced ? Math.min(idleTime, Math.max(0, Number(seconds) - 1) * 1000) : idleTime;
+        const end = (isClosed: boolean) => resolve({ announced, watched, isClosed });
+        const timer = setTimeout(end, watched, false);
         response.resume().socket.once('close', () => {
           clearTimeout(timer);
-          resolve({ isClosed: true });
+          end(watched > 0);
         });
       });
       sent.on('error', reject).end();
@@ -145,7 +152,8 @@ export class Service {
 
   async #post(operation: string, body: object, sent: Sent = {}): Promise<Reply> {
     if (this.options.readsOnly) throw new NotShown('with --live it only reads');
-    if (this.transactions >= MAX_TRANSACTIONS) throw new NotShown('12 transactions are the most');
+    if (this.transactions >= MAX_TRANSACTIONS)
+      throw new NotShown(`${MAX_TRANSACTIONS} transactions are the most`);
     // Until the response says otherwise, there is one.
     this.transactions++;
     const reply = await this.#send('POST', operation, { body, ...sent });
@@ -197,7 +205,7 @@ const CAUSES: readonly (readonly [RegExp, string])[] = [
     'has a TLS certificate that is expired, of another host, or of an unknown authority',
   ],
   [/SSL|EPROTO|TLS/, 'does not speak TLS: is it an address with http, or a proxy?'],
-  [/./, 'cannot be reached, or cuts the connection'],
+  [/./, 'cannot be reached, cuts the connection, or does not speak HTTP'],
 ];
 
 /** Says what keeps a response away, without a value of the request. */

@@ -4,6 +4,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { assumptions } from '../../../../src/developers/probe/assumptions.ts';
+import { PACE } from '../../../../src/developers/probe/command.ts';
 import { createCertificate } from '../../../helpers/certificate.ts';
 import { findFreePort } from '../../../helpers/free-port.ts';
 import { listenForTest } from '../../../helpers/listen.ts';
@@ -72,6 +73,8 @@ test('compares with an earlier report, and says what has changed', async () => {
     /\nChanged:\n.*^unknown-reference: holds \(404; JSON \(status, message\)\) before, does not hold \(400; JSON /ms,
   );
   expect(code).toBe(3);
+  const { out: fewer } = await runCommand(['--compare', file, '--no-charge'], { env });
+  expect(fewer).toMatch(/\nNothing has changed\.\nShown before, and not now: test-charge\.\n$/);
 });
 
 describe('does no harm', () => {
@@ -91,6 +94,22 @@ describe('does no harm', () => {
     expect(out).toContain('not shown      equal-requests         with --live it only reads\n');
     expect(new Set(sandbox.requests.map(({ method }) => method))).toEqual(new Set(['GET']));
     expect(out).not.toMatch(SECRETS);
+  });
+
+  test('stores no API key that a field is named as', async () => {
+    const key = 'live-letters-only';
+    const port = await listenForTest(
+      createHttpServer((_, response) => response.writeHead(404).end(JSON.stringify({ [key]: '' }))),
+    );
+    const env = { PAYMENTS_BASE_URL: `http://127.0.0.1:${port}/api/v1`, PAYMENTS_API_KEY: key };
+    const file = createFile();
+    const { out } = await runCommand(['--live', '--json', file], { env });
+    expect(out).toContain('404; JSON ([REDACTED])');
+    expect(out + readFileSync(file, 'utf8')).not.toContain(key);
+  });
+
+  test('sends five requests a second', () => {
+    expect(1_000 / PACE.interval).toBeLessThanOrEqual(5);
   });
 
   test('sends no charge with --no-charge', async () => {
@@ -129,7 +148,11 @@ test('says what it left when it is stopped', async () => {
   const { env, sandbox } = await startWithEnv();
   const stop = new AbortController();
   const onPrompt = (line: string) => (line.startsWith('equal-requests') ? stop.abort() : undefined);
-  const { code, out, err } = await runCommand([], { env, isTTY: true, signal: stop.signal, onPrompt });
+  const file = createFile();
+  writeFileSync(file, 'of an earlier run');
+  const { signal } = stop;
+  const { code, out, err } = await runCommand(['--json', file], { env, isTTY: true, signal, onPrompt });
+  expect(readFileSync(file, 'utf8')).toBe('of an earlier run');
   expect(out).toContain('not shown      test-charge            stopped\n');
   expect(out).toContain('amount: 4 transactions.\n');
   expect(err).toMatch(/payment-probe: stopped: the rest is not shown\.\n$/);
@@ -141,7 +164,11 @@ describe('says what is wrong, with exit code 1', () => {
   const serve = async (listener: RequestListener) =>
     `http://127.0.0.1:${await listenForTest(createHttpServer(listener))}/api/v1`;
   const cases: [string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp][] = [
-    ['no address', () => ({ PAYMENTS_API_KEY: KEY }), /There is no base URL/],
+    [
+      'no address',
+      () => ({ PAYMENTS_API_KEY: KEY }),
+      /There is no base URL.* https:\/\/payments\.example\/api\/v1, /,
+    ],
     ['no key', () => ({ PAYMENTS_BASE_URL: 'https://payments.example/api/v1' }), /There is no API key/],
     [
       'a closed port',
@@ -163,10 +190,10 @@ describe('says what is wrong, with exit code 1', () => {
       async () =>
         at(
           await serve((_, response) =>
-            response.writeHead(301, { location: 'https://new.example/TXN-1' }).end(),
+            response.writeHead(301, { location: 'https://payments2.example/TXN-1' }).end(),
           ),
         ),
-      /redirects to https:\/\/new\.example \(301\)/,
+      /redirects to https:\/\/payments2\.example \(301\)/,
     ],
     [
       'a wrong certificate',
@@ -206,8 +233,15 @@ describe('says what is wrong, with exit code 1', () => {
     const { env } = await startWithEnv();
     const port = await listenForTest(createHttpServer());
     expect((await runCommand(['--webhook-port', `${port}`], { env })).err).toMatch(/Port \d+ cannot be used/);
-    expect((await runCommand(['--webhook-port', 'x'], { env })).err).toMatch(
-      /takes a number from 1 to 65535/,
-    );
+    for (const wrong of ['x', '0', '65536'])
+      expect((await runCommand(['--webhook-port', wrong], { env })).err).toMatch(
+        /takes a number from 1 to 65535/,
+      );
+  });
+
+  test('a file that cannot be written, before anything is sent', async () => {
+    const { env, sandbox } = await startWithEnv();
+    const { code, err } = await runCommand(['--json', `${createFile()}/x`], { env });
+    expect([code, err, sandbox.requests]).toEqual([1, expect.stringContaining('cannot be written'), []]);
   });
 });

@@ -41,6 +41,15 @@ test('going-live.md asks the questions of the table', () => {
   expect(section.match(/^- .+$/gm)).toEqual(list);
 });
 
+test('names only options that exist', () => {
+  const named = sections
+    .flatMap(({ all }) => all.flatMap(({ leans, todo = '' }) => [leans, todo]))
+    .flatMap((text) => text.match(/(?<=polling\.)\w+|maxRetries|maxAmount|extraBody|expect\b/g) ?? []);
+  const options = readPage('docs/reference/options.md');
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.filter((name) => !options.includes(`\n| \`${name}\` |`))).toEqual([]);
+});
+
 test('payment-sandbox.md lists the deviations', () => {
   const section = readSection(readPage('docs/reference/payment-sandbox.md'), 'Break an assumption');
   const rows = [...section.matchAll(/^\| `([\w-]+)` \| (.+) \|$/gm)].map(([, id, label]) => [id, label]);

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runProbe } from '../../../../src/developers/probe/run.ts';
+import type { ServiceOptions } from '../../../../src/developers/probe/service.ts';
 import { listenForTest } from '../../../helpers/listen.ts';
 import { FAST, NOBODY } from './run-probe.ts';
 
@@ -12,7 +13,8 @@ interface Received {
   readonly at: number;
 }
 
-async function probe(respond: RequestListener, pace: { interval?: number; idleTime?: number } = {}) {
+async function probe(respond: RequestListener, pace: Partial<ServiceOptions> = {}) {
+  const pages: string[] = [];
   const requests: Received[] = [];
   const server = createServer((request, response) => {
     let body = '';
@@ -27,8 +29,9 @@ async function probe(respond: RequestListener, pace: { interval?: number; idleTi
   const baseUrl = `http://127.0.0.1:${await listenForTest(server)}/api/v1`;
   const { signal } = new AbortController();
   const options = { ...FAST, baseUrl, apiKey: API_KEY, signal, readsOnly: false, ...pace };
-  const result = await runProbe(options, { ...NOBODY, person: async () => true, webhooks: [] });
-  return { ...result, requests };
+  const person = async ({ page }: { page: string }) => pages.push(page) > 0;
+  const result = await runProbe(options, { ...NOBODY, person, webhooks: [] });
+  return { ...result, requests, pages };
 }
 
 const json =
@@ -53,11 +56,13 @@ const echo: RequestListener = (request, response) => {
     amount: given,
     checkout_url: given,
     paid_at: given,
+    'TXN-ABCDEF': '',
   };
   response.end(JSON.stringify({ status: true, message: given, data, [given]: { [given]: given } }));
 };
 
 let count = 0;
+let late = 0;
 const wrong: [string, RequestListener][] = [
   ['500 in JSON', json(500, '{"status":false}')],
   ['500 without a body', json(500, '')],
@@ -71,6 +76,17 @@ const wrong: [string, RequestListener][] = [
   [
     'a payment for all',
     (request, response) => json(201, `{"data":{"reference":"TXN-A${++count}"}}`)(request, response),
+  ],
+  [
+    'a page for each payment but the first eleven',
+    (request, response) => {
+      const data = {
+        reference: `TXN-B${++late}`,
+        ...(late > 11 ? { checkout_url: 'https://pay.example' } : {}),
+      };
+      if (request.method === 'GET') late--;
+      return json(200, JSON.stringify({ data }))(request, response);
+    },
   ],
 ];
 
@@ -93,21 +109,55 @@ test('ends if a service cuts each connection after the first', async () => {
   expect(findings.filter(({ verdict }) => verdict === 'does not hold')).toEqual([]);
   expect(findings.find(({ id }) => id === 'equal-requests')).toMatchObject({
     verdict: 'not shown',
-    seen: expect.stringMatching(/^The service cannot be reached, or cuts the connection \(\w+\)\.$/),
+    seen: expect.stringMatching(
+      /^The service cannot be reached, cuts the connection, or does not speak HTTP \(\w+\)\.$/,
+    ),
   });
 });
 
-test('finds a connection that stays open without an announcement', async () => {
-  const { findings } = await probe(
-    (_, response) => response.writeHead(404, { connection: 'keep-alive' }).end('{}'),
-    { idleTime: 20 },
-  );
-  const found = findings.find(({ id }) => id === 'idle-connections');
-  expect(found).toMatchObject({ verdict: 'holds', seen: 'open for 0.02 s' });
+test.each([
+  [
+    'https://pay.example/\u2603\r\nset-cookie: a/TXN-A1',
+    'https://pay.example/%E2%98%83set-cookie:%20a/TXN-A1',
+  ],
+  ['javascript:alert(1)', undefined],
+  ['pay/TXN-A1', undefined],
+])('leads nobody to a page that no browser opens: %j', async (checkout_url, shown) => {
+  const data = { reference: 'TXN-A1', status: 'pending', checkout_url };
+  const { pages } = await probe(json(200, JSON.stringify({ status: true, data })));
+  expect(pages[0]).toBe(shown);
+});
+
+describe('watches a connection', () => {
+  const answer = (headers: Record<string, string>, isClosed: boolean): RequestListener =>
+    function respond(request, response) {
+      response.writeHead(404, headers).end('{}');
+      if (isClosed) response.once('finish', () => setImmediate(() => request.socket.destroy()));
+    };
+  test.each([
+    ['nothing is announced', { connection: 'keep-alive' }, false, 'holds', 'open for 0.02 s, not announced'],
+    [
+      'it is closed early',
+      { 'keep-alive': 'timeout=60' },
+      true,
+      'does not hold',
+      'announced: timeout=60; closed in under 0.02 s',
+    ],
+    ['its end is announced', { connection: 'close' }, true, 'holds', 'announced: close; open for 0 s'],
+  ])('if %s', async (_, headers, isClosed, verdict, seen) => {
+    const { findings } = await probe(answer(headers, isClosed), { idleTime: 20 });
+    expect(findings.find(({ id }) => id === 'idle-connections')).toMatchObject({ verdict, seen });
+  });
+});
+
+test('does not count a refusal of the charge that names a transaction', async () => {
+  const { findings } = await probe(json(404, '{"reference":"TXN-A1"}'));
+  expect(findings.find(({ id }) => id === 'test-charge')).toMatchObject({ verdict: 'does not hold' });
 });
 
 test('leaves the given time between two requests', async () => {
-  const { requests } = await probe(json(404, '{}'), { interval: 20 });
+  const { requests } = await probe(json(404, '{}'), { interval: 100, readsOnly: true });
   const [first, last] = [requests[0]?.at ?? 0, requests.at(-1)?.at ?? 0];
-  expect(last - first).toBeGreaterThan((requests.length - 2) * 20);
+  expect(requests).toHaveLength(5);
+  expect(last - first).toBeGreaterThan(3 * 100);
 });
