@@ -1,15 +1,12 @@
 /** A database that is slow, fails before or after a commit, hangs, and has a clock of its own. */
 
+import { DatabaseSync } from 'node:sqlite';
 import { type JournalStore, memoryStore, type RecordWrite } from '../../src/stores/index.ts';
-import { createHost, type Host, hosts, type VirtualClock } from './clock.ts';
+import { createConnectionRunner } from '../../src/stores/sqlite/connection.ts';
+import { createSqliteStore } from '../../src/stores/sqlite/store.ts';
+import { createHost, type Host, hosts } from './clock.ts';
 import { Random } from './random.ts';
-import type { Swarm } from './swarm.ts';
-
-/** What the database tells the world. */
-export interface DatabaseListeners {
-  readonly onHotSpot: (place: 'before a step' | 'after a step', host: Host) => void;
-  readonly onDeleted: (keys: readonly string[]) => void;
-}
+import type { World } from './world.ts';
 
 /** The records, and the handles on them. */
 export class SimulatedDatabase {
@@ -17,23 +14,24 @@ export class SimulatedDatabase {
   readonly host: Host;
   /** It fails until this time. */
   awayUntil = 0;
-  readonly #store = memoryStore();
-  readonly #clock: VirtualClock;
+  readonly #world: World;
   readonly #random: Random;
-  readonly #swarm: Swarm;
-  readonly #listeners: DatabaseListeners;
+  readonly #store: JournalStore;
   /** How long a message takes at most, in milliseconds. */
   readonly #latency: number;
   readonly #writesAll: boolean;
 
-  constructor(seed: number, clock: VirtualClock, swarm: Swarm, listeners: DatabaseListeners) {
-    this.#clock = clock;
+  constructor(seed: number, world: World) {
+    this.#world = world;
     this.#random = Random.of(seed, 'database');
-    this.#swarm = swarm;
-    this.#listeners = listeners;
     this.host = createHost('database', 1, this.#random.between(-5_000, 5_000));
     this.#latency = this.#random.pick([1, 5, 50, 400]);
-    this.#writesAll = this.#random.chance(0.5) || swarm.on.has('database: a record is locked');
+    this.#writesAll = this.#random.chance(0.5) || world.swarm.on.has('database: a record is locked');
+    const isSqlite = this.#random.chance(0.1);
+    this.#store = isSqlite
+      ? createSqliteStore(createConnectionRunner(new DatabaseSync(':memory:')), 'journal')
+      : memoryStore();
+    if (isSqlite) world.swarm.count('database: SQLite');
   }
 
   /** A handle for one process. */
@@ -52,7 +50,7 @@ export class SimulatedDatabase {
           // Only those that still have the version are deleted.
           const kept = await Promise.all(records.map(({ key }) => store.read(key)));
           const deleted = records.filter(({ version }, index) => kept[index]?.record?.version === version);
-          this.#listeners.onDeleted(deleted.map(({ key }) => key));
+          this.#world.hearDeleted(deleted.map(({ key }) => key));
           return (await store.delete?.(records)) ?? 0;
         }),
     };
@@ -61,30 +59,31 @@ export class SimulatedDatabase {
   }
 
   async #write({ key, change }: RecordWrite): Promise<boolean> {
+    this.#world.judge('written', { key, text: change.text });
     const written = await this.#store.write(key, change);
     // A driver that lost the connection tries the statement again, and finds its own commit.
-    return this.#swarm.happens('database: repeats a write', 0.03)
+    return this.#world.swarm.happens('database: repeats a write')
       ? await this.#store.write(key, change)
       : written;
   }
 
   async #writeAll(writes: readonly RecordWrite[]): Promise<(boolean | undefined)[]> {
     const results: (boolean | undefined)[] = [];
-    for (const write of writes)
-      results.push(
-        this.#swarm.happens('database: a record is locked', 0.7) ? undefined : await this.#write(write),
-      );
+    for (const write of writes) {
+      const isLocked = this.#world.swarm.happens('database: a record is locked');
+      results.push(isLocked ? undefined : await this.#write(write));
+    }
     return results;
   }
 
   #step<T>(work: () => Promise<T>): Promise<T> {
     const host = hosts.getStore();
-    if (host) this.#listeners.onHotSpot('before a step', host);
+    if (host) this.#world.harm(host, 0.003);
     return new Promise((resolve, reject) => {
       // The message of a process that has just died or frozen has left or has not.
-      const isStopped = host && (host.isDead || host.frozenUntil > this.#clock.now);
+      const isStopped = host && (host.isDead || host.frozenUntil > this.#world.clock.now);
       if (!isStopped || this.#random.chance(0.5)) this.#send(host, work, resolve, reject);
-      else if (!host.isDead) this.#clock.deliver(host, 0, () => resolve(this.#step(work)));
+      else if (!host.isDead) this.#world.clock.deliver(host, 0, () => resolve(this.#step(work)));
     });
   }
 
@@ -94,28 +93,27 @@ export class SimulatedDatabase {
     resolve: (result: T) => void,
     reject: (error: unknown) => void,
   ): void {
-    const swarm = this.#swarm;
-    const answer = (give: () => void) => this.#clock.deliver(host, this.#takeLatency(), give);
+    const { swarm, clock } = this.#world;
+    const answer = (give: () => void) => clock.deliver(host, this.#takeLatency(), give);
     const fail = () =>
       answer(() => reject(Object.assign(new Error('connection lost'), { code: 'ECONNRESET' })));
-    if (this.#clock.now < this.awayUntil) return void fail();
-    if (swarm.happens('database: fails before the step', 0.02)) return void fail();
-    const isUnheard = swarm.happens('database: never answers', 0.01);
+    if (clock.now < this.awayUntil || swarm.happens('database: fails before the step')) return void fail();
+    const isUnheard = swarm.happens('database: never answers');
     if (isUnheard && this.#random.chance(0.5)) return;
-    const failsAfter = swarm.happens('database: fails after the commit', 0.02);
-    const isLate = swarm.happens('database: commits late', 0.01);
-    this.#clock.after(this.#takeLatency() + (isLate ? this.#random.between(500, 30_000) : 0), () => {
+    const failsAfter = swarm.happens('database: fails after the commit');
+    const isLate = swarm.happens('database: commits late');
+    clock.after(this.#takeLatency() + (isLate ? this.#random.between(500, 30_000) : 0), () => {
       const running = hosts.run(this.host, work);
       running.then((result) => {
         if (failsAfter) fail();
         else if (!isUnheard) answer(() => resolve(result));
       }, reject);
-      if (host && !host.isDead) this.#listeners.onHotSpot('after a step', host);
+      if (host && !host.isDead) this.#world.harm(host, 0.003);
     });
   }
 
   #takeLatency(): number {
-    if (this.#swarm.happens('database: slow step', 0.02)) return this.#random.between(500, 14_000);
+    if (this.#world.swarm.happens('database: slow step')) return this.#random.between(500, 14_000);
     return this.#random.next() * this.#latency;
   }
 }

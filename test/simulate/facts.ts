@@ -6,6 +6,9 @@ import type { Charge, SimulatedService } from './service.ts';
 
 export const MINUTE = 60_000;
 
+/** The client refuses to charge more. */
+export const MAX_AMOUNT = 100;
+
 /** How long the shop waits for a response, in milliseconds. */
 export const REQUEST_TIMEOUT = 20_000;
 
@@ -41,6 +44,8 @@ export class Facts {
   readonly accepted = new Set<string>();
   /** Orders that a person was wrong about. */
   readonly misjudged = new Set<string>();
+  /** Processes that died, or gave up what they had not recorded. */
+  readonly crashed = new Set<Host>();
   /** Of transactions that another order or key holds: `o1 TXN-000002`. A person knows that this order is not paid by it. */
   readonly heldElsewhere = new Set<string>();
   /** The transactions of records that were deleted. */
@@ -98,17 +103,6 @@ export class Facts {
     this.delivered.delete(order);
   }
 }
-
-/** Whether the service said of a charge, at any time since, that it could not be paid. */
-export function wasEndedSince({ history }: Charge, since: number): boolean {
-  return history.some(({ status }, index) => {
-    const next = history[index + 1];
-    return (status === 'failed' || status === 'abandoned') && (next === undefined || next.at >= since);
-  });
-}
-
-export const wasPaid = ({ history }: Charge, before = Number.POSITIVE_INFINITY) =>
-  history.some(({ status, at }) => status === 'success' && at < before);
 
 /** An error as the trace shows it. */
 export const describe = (error: unknown) =>

@@ -4,13 +4,19 @@
  */
 
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
+import { AuthenticationError } from '../../src/index.ts';
 import type { OrderStatus, PaidPayment, UnpaidPayment } from '../../src/orders/index.ts';
 import type { JournalEntry } from '../../src/stores/index.ts';
-import { type Facts, MINUTE, type Press, REQUEST_TIMEOUT, wasEndedSince, wasPaid } from './facts.ts';
-import { type Charge, isOpen, type Post, type SimulatedService, statusOf } from './service.ts';
+import { type Facts, MAX_AMOUNT, MINUTE, type Press, REQUEST_TIMEOUT } from './facts.ts';
+import type { Post, Request } from './network.ts';
+import { type Charge, isOpen, statusOf, wasEndedSince, wasPaid } from './service.ts';
+import { BASE_URL } from './shop.ts';
+import type { World } from './world.ts';
 
 /** What can be asked about. */
 export interface Occasions {
+  /** A process asks for something. */
+  asked: Request;
   /** A request left a process. */
   sent: { post: Post };
   /** The service made a charge. */
@@ -26,15 +32,17 @@ export interface Occasions {
   ended: { what: string; awake: number; limit: number; abortedFor?: number | undefined; press?: Press };
   /** The record of an order or a key was deleted. */
   deleted: { name: string };
+  /** A record is written. */
+  written: { key: string; text: string };
+  /** A client of another service was asked about an order, and did not refuse. */
+  strayed: { what: string; result: unknown };
+  /** A webhook was handed over. `warned`: it was said that it has no reference. */
+  notified: { body: unknown; reference: string | undefined; warned: boolean };
   /** Nothing is left to happen. */
   end: { readonly orders: readonly string[] };
 }
 
-interface Known {
-  readonly service: SimulatedService;
-  readonly facts: Facts;
-  readonly now: number;
-}
+type Known = Pick<World, 'service' | 'network' | 'facts'>;
 
 type Invariants = {
   [Occasion in keyof Occasions]: Record<
@@ -46,16 +54,22 @@ type Invariants = {
 const SECOND = 1_000;
 
 export const invariants: Invariants = {
+  asked: {
+    'another service is asked for nothing of this one': (_, { url }) => !url.startsWith(BASE_URL) && url,
+  },
+
   sent: {
     'a request leaves within its time limit': (_, { post }) =>
       post.sentAt - post.calledAt > REQUEST_TIMEOUT + SECOND &&
       `${post.press} left after ${post.sentAt - post.calledAt} ms`,
-    'an attempt is sent once': ({ service }, { post }) =>
-      service.posts.some((other) => other !== post && other.requestId === post.requestId) &&
+    'an attempt is sent once': ({ network }, { post }) =>
+      network.posts.some((other) => other !== post && other.requestId === post.requestId) &&
       `${post.requestId} was sent twice`,
   },
 
   accepted: {
+    'nothing above maxAmount is charged': (_, { charge }) =>
+      Number(charge.asked) > MAX_AMOUNT && charge.asked,
     'an order that is known to be paid is not charged': ({ facts }, { charge }) => {
       const press = facts.presses.get(charge.press);
       const paid = facts.knownPaid.get(charge.order);
@@ -101,6 +115,8 @@ export const invariants: Invariants = {
   },
 
   status: {
+    'a wrong API key does not hide in a status': (_, { status }) =>
+      'error' in status && status.error instanceof AuthenticationError && status.order,
     'paid only if the service says success': ({ service }, { status }) => {
       if (status.state !== 'paid') return undefined;
       const charge = service.find(status.payment.reference);
@@ -114,10 +130,10 @@ export const invariants: Invariants = {
       );
     },
     'unpaid only if nothing might be charged': (known, { status, since, what }) => {
-      const { service, facts } = known;
+      const { service, network, facts } = known;
       const { order, state } = status;
       if (state !== 'unpaid' || facts.misjudged.has(order)) return undefined;
-      const open = service.posts
+      const open = network.posts
         .filter((post) => post.order === order && post.sentAt < since)
         .map(({ reference }) => service.find(reference))
         // It can have been answered with the charge of another order.
@@ -200,10 +216,26 @@ export const invariants: Invariants = {
   ended: {
     'a call ends within its limits': (_, { what, awake, limit }) =>
       awake > limit && `${what} took ${Math.round(awake)} ms`,
-    'an abort ends a call at once if nothing was sent': ({ service }, { what, abortedFor = 0, press }) => {
-      const hasBegun = press !== undefined && service.begun.has(press.id);
+    'an abort ends a call at once if nothing was sent': ({ network }, { what, abortedFor = 0, press }) => {
+      const hasBegun = press !== undefined && network.begun.has(press.id);
       return !hasBegun && abortedFor > 2 * SECOND && `${what} went on for ${Math.round(abortedFor)} ms`;
     },
+  },
+
+  written: {
+    'no personal data is stored': (_, { key, text }) =>
+      /@example|@\*|02441234|Ama|sk_test/.test(text) && `${key}: ${text}`,
+  },
+
+  strayed: {
+    'a client of another service is refused': (_, { what, result }) => `${what}: ${JSON.stringify(result)}`,
+  },
+
+  notified: {
+    'a body without a reference is said': (_, { body, reference, warned }) =>
+      reference === undefined && !warned && `${body}`,
+    'the reference is found in each form of a body': (_, { body, reference, warned }) =>
+      reference !== undefined && warned && `${reference} in ${body}`,
   },
 
   deleted: {
@@ -217,10 +249,17 @@ export const invariants: Invariants = {
   },
 
   end: {
-    'whatever is paid is the winner, or decided': ({ service, facts }) => {
-      const lost = service.charges.find((charge) => {
-        return statusOf(charge) === 'success' && !isAccounted(facts, charge);
-      });
+    'whatever is paid is the winner, or decided': ({ service, network, facts }) => {
+      // What a person was wrong about is known if a process heard of it, and lived on.
+      const isKnown = ({ reference, order }: Charge) =>
+        !facts.misjudged.has(order) ||
+        network.posts.some(
+          (post) =>
+            post.isHeard && post.reference === reference && post.sender && !facts.crashed.has(post.sender),
+        );
+      const lost = service.charges.find(
+        (charge) => statusOf(charge) === 'success' && !isAccounted(facts, charge) && isKnown(charge),
+      );
       return lost && `${lost.reference} of ${lost.order} is paid, and nobody hears of it`;
     },
     'onFinal is told of each end of a key': ({ service, facts }, { orders }) => {
@@ -229,6 +268,7 @@ export const invariants: Invariants = {
           !orders.includes(charge.order) &&
           !facts.isDecided(charge.reference) &&
           !isOpen(charge) &&
+          !charge.isForgotten &&
           !facts.finals.has(`${charge.reference} ${statusOf(charge)}`),
       );
       return untold && `${untold.reference} is ${statusOf(untold)}`;
@@ -245,11 +285,11 @@ const findUndecided = ({ service, facts }: Known, charge: Charge) =>
   );
 
 /** Whether a charge was begun beside a press, by `startAnother`. */
-function isBegunBeside({ service, facts }: Known, charge: Charge, { startedAt }: Press): boolean {
+function isBegunBeside({ network, facts }: Known, charge: Charge, { startedAt }: Press): boolean {
   const { startAnother = false } = facts.presses.get(charge.press) ?? {};
   return (
     startAnother &&
-    service.posts.some(({ reference, sentAt }) => reference === charge.reference && sentAt >= startedAt)
+    network.posts.some(({ reference, sentAt }) => reference === charge.reference && sentAt >= startedAt)
   );
 }
 

@@ -2,15 +2,16 @@
 
 import { JournalError } from '../../src/index.ts';
 import type { AttentionItem, Resolution } from '../../src/stores/index.ts';
-import type { Context, Process } from './context.ts';
-import { describe, wasPaid } from './facts.ts';
-import { statusOf } from './service.ts';
+import { describe } from './facts.ts';
+import { statusOf, wasPaid } from './service.ts';
+import type { Process } from './shop.ts';
+import type { World } from './world.ts';
 
 /** So long after it left, no request arrives any more, in milliseconds. */
 const ARRIVES_WITHIN = 60_000;
 
 /** One person goes through the list. `thinks`: for how long at most before each decision, in milliseconds. */
-export async function review(world: Context, process: Process, by: string, thinks: number): Promise<void> {
+export async function review(world: World, process: Process, by: string, thinks: number): Promise<void> {
   const items: AttentionItem[] = [];
   for await (const item of process.journal.listAttention()) items.push(item);
   for (const item of items) {
@@ -24,14 +25,14 @@ export async function review(world: Context, process: Process, by: string, think
     const { revision } = entry;
     if (resolution) await decide(world, process, seen, resolution, { by, revision });
   }
-  if (world.swarm.happens('person: decides again', 0.3)) await decideAgain(world, process, by);
-  if (world.swarm.happens('person: adds a transaction', 0.2)) await addTransaction(world, process, by);
+  if (world.swarm.happens('person: decides again')) await decideAgain(world, process, by);
+  if (world.swarm.happens('person: adds a transaction')) await addTransaction(world, process, by);
 }
 
 const sleep = (delay: number) => new Promise<void>((resolve) => void setTimeout(resolve, delay));
 
 /** What a person decides who knows what the service knows. */
-function choose(world: Context, item: AttentionItem): Resolution | undefined {
+function choose(world: World, item: AttentionItem): Resolution | undefined {
   const charge = world.service.find(item.reference);
   switch (item.reason) {
     case 'unresolved':
@@ -46,23 +47,24 @@ function choose(world: Context, item: AttentionItem): Resolution | undefined {
         ? world.random.pick(['accepted', 'closed'] as const)
         : undefined;
     case 'gone':
-      return charge ? undefined : 'closed';
+      return !charge || charge.isForgotten ? 'closed' : undefined;
+    case 'unreadable':
+    case 'overdue':
+      // Most persons wait.
+      return world.random.chance(0.3) ? 'closed' : undefined;
     default:
       return undefined;
   }
 }
 
 /** Whether a charge exists: the service finds it by the request ids. */
-function findOut(
-  world: Context,
-  { key, order, reference, requestIds }: AttentionItem,
-): Resolution | undefined {
-  const { service, facts, clock, swarm } = world;
+function findOut(world: World, { key, order, reference, requestIds }: AttentionItem): Resolution | undefined {
+  const { service, network, facts, clock, swarm } = world;
   const name = order ?? key;
   const charge = service.find(reference);
   if (charge?.order === name) return { reference: charge.reference };
-  const posts = service.posts.filter((post) => requestIds.includes(post.requestId));
-  if (posts.length > 0 && swarm.happens('person: errs', 0.1)) {
+  const posts = network.posts.filter((post) => requestIds.includes(post.requestId));
+  if (posts.length > 0 && swarm.happens('person: errs')) {
     facts.misjudged.add(name);
     return 'not_charged';
   }
@@ -74,7 +76,7 @@ function findOut(
   return isUnderWay ? undefined : 'not_charged';
 }
 
-const isHeld = ({ facts }: Context, reference = '') =>
+const isHeld = ({ facts }: World, reference = '') =>
   facts.isDecided(reference) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
 
 type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'>;
@@ -85,7 +87,7 @@ interface Person {
 }
 
 async function decide(
-  world: Context,
+  world: World,
   process: Process,
   item: Decided,
   resolution: Resolution,
@@ -120,7 +122,7 @@ async function decide(
 }
 
 /** From here on, the decision might hold. Returns what takes that back: a refusal changed nothing. */
-function expectDecision({ facts }: Context, item: Decided, resolution: Resolution): () => void {
+function expectDecision({ facts }: World, item: Decided, resolution: Resolution): () => void {
   const { key, order = key, reason, reference } = item;
   if (reference === undefined) return () => {};
   if (resolution === 'accepted') facts.accepted.add(reference);
@@ -134,7 +136,7 @@ function expectDecision({ facts }: Context, item: Decided, resolution: Resolutio
 }
 
 /** What was closed is accepted after all: it is not paid back. */
-async function decideAgain(world: Context, process: Process, by: string): Promise<void> {
+async function decideAgain(world: World, process: Process, by: string): Promise<void> {
   for await (const { key, reference } of process.journal.list({ state: 'completed', limit: 20 })) {
     const charge = world.service.find(reference);
     const isOrder = charge && world.orders.includes(charge.order);
@@ -150,7 +152,7 @@ async function decideAgain(world: Context, process: Process, by: string): Promis
 }
 
 /** A transaction that the service has and the shop does not know is added to its order. */
-async function addTransaction(world: Context, process: Process, by: string): Promise<void> {
+async function addTransaction(world: World, process: Process, by: string): Promise<void> {
   for (const order of world.orders) {
     const { payments, state } = await process.orders.read(order);
     if (state === 'in_review' || payments.length === 0) continue;

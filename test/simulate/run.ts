@@ -7,8 +7,8 @@
 import { hash } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import './clock.ts';
-import { findMissing } from './occurrences.ts';
 import { shorten } from './shorten.ts';
+import { findMissing } from './swarm.ts';
 import { World, type WorldResult } from './world.ts';
 
 const { values } = parseArgs({

@@ -1,12 +1,11 @@
 /**
- * The service, as freely as its description leaves it, and the network before it. It keeps a ledger of its own, which the shop is
- * compared with.
+ * The service, as freely as its description leaves it: what that does not say, the seed decides. It keeps a ledger of its own, which
+ * the shop is compared with.
  */
 
-import { channel } from 'node:diagnostics_channel';
-import { type Host, hosts, type VirtualClock } from './clock.ts';
+import type { Post, Request } from './network.ts';
 import { Random } from './random.ts';
-import type { Swarm } from './swarm.ts';
+import type { World } from './world.ts';
 
 export type Status = 'pending' | 'processing' | 'success' | 'failed' | 'abandoned';
 
@@ -23,291 +22,239 @@ export interface Charge {
   readonly currency: string;
   readonly acceptedAt: number;
   readonly history: { readonly at: number; readonly status: Status }[];
+  /** Until this time, every check of it is refused. */
+  unreadableUntil: number;
+  /** The service does not know it any more. */
+  isForgotten: boolean;
+  /** When the customer answers, or pays after all: later than everything else in the world. */
+  movesLateAt: number | undefined;
 }
 
-/** A POST that left a process. */
-export interface Post {
-  readonly requestId: string;
-  readonly order: string;
-  readonly press: string;
-  readonly sender: string | undefined;
-  readonly calledAt: number;
-  readonly sentAt: number;
-  /** Of the charge that it made, or that it was answered with. */
-  reference: string | undefined;
-}
-
-interface Request {
-  readonly url: string;
-  readonly isPost: boolean;
-  readonly requestId: string;
-  readonly body: { amount: number; customer_email: string; phone?: string; currency?: string };
-  readonly calledAt: number;
-  readonly host: Host | undefined;
-  readonly signal: AbortSignal | null | undefined;
-  readonly resolve: (response: Response) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Record<string, string>;
-}
-
-/** What the service and the network tell the world. */
-export interface ServiceListeners {
-  /** A process is about to send, or has just sent. */
-  readonly onHotSpot: (place: 'before a request leaves' | 'after a request left', host: Host) => void;
-  readonly onSent: (post: Post) => void;
-  readonly onAccepted: (charge: Charge) => void;
-  readonly onChanged: (charge: Charge) => void;
-  readonly say: (line: string) => void;
+  /** It breaks off. */
+  readonly isCut?: boolean;
 }
 
 export const statusOf = ({ history }: Charge): Status => history.at(-1)?.status ?? 'pending';
 
 export const isOpen = (charge: Charge) => ['pending', 'processing'].includes(statusOf(charge));
 
-function findPress({ body }: Request): Pick<Post, 'order' | 'press'> {
-  const [order = '', press = ''] = body.customer_email.replace(/@.*/, '').split('.');
-  return { order, press };
+/** Whether the service said of a charge, at any time since, that it could not be paid. */
+export function wasEndedSince({ history }: Charge, since: number): boolean {
+  return history.some(({ status }, index) => {
+    const next = history[index + 1];
+    return (status === 'failed' || status === 'abandoned') && (next === undefined || next.at >= since);
+  });
 }
 
-const sendHeaders = channel('undici:client:sendHeaders');
+export const wasPaid = ({ history }: Charge, before = Number.POSITIVE_INFINITY) =>
+  history.some(({ status, at }) => status === 'success' && at < before);
+
+const DAY = 24 * 60 * 60 * 1000;
+/** The form of an error is not documented. */
+const ERROR_BODIES = [
+  '',
+  'no',
+  '<html>no</html>',
+  { message: 'no' },
+  { status: false, error: { code: 'no' } },
+] as const;
+
+const PAID_AT = [{ paid_at: '2026-11-01T10:15:00+00:00' }, { paid_at: '2026-11-01T10:15:00.5Z' }] as const;
+/** What an unpaid transaction has there is not documented. */
+const NOT_PAID_AT = [{ paid_at: null }, { paid_at: '' }, {}, { paid_at: 'never' }] as const;
 
 export class SimulatedService {
   readonly charges: Charge[] = [];
-  readonly posts: Post[] = [];
-  /** The presses that a process has begun to connect for: it cannot know for all of them whether anything left. */
-  readonly begun = new Set<string>();
   /** When a check was last told something old or unknown of a transaction, or nothing. */
   readonly misreported = new Map<string, number>();
-  readonly #clock: VirtualClock;
+  readonly #world: World;
   readonly #random: Random;
-  readonly #swarm: Swarm;
   readonly #suppresses: 'equal' | 'any';
-  readonly #listeners: ServiceListeners;
+  readonly #prefix: string;
 
-  constructor(seed: number, clock: VirtualClock, swarm: Swarm, listeners: ServiceListeners) {
-    this.#clock = clock;
+  constructor(seed: number, world: World) {
+    this.#world = world;
     this.#random = Random.of(seed, 'service');
-    this.#swarm = swarm;
-    this.#listeners = listeners;
     this.#suppresses = this.#random.pick(['equal', 'any'] as const);
+    this.#prefix = this.#random.pick(['TXN-', 'TXN-', 'TXN-gh.2026~', 'TXN-Q_z:']);
   }
 
-  find = (reference: string | undefined) =>
-    this.charges.find((charge) => charge.reference === reference?.toUpperCase());
+  /** @param reference in any case */
+  find = (reference = '') =>
+    this.charges.find((charge) => charge.reference.toLowerCase() === reference.toLowerCase());
 
   move(charge: Charge, status: Status): void {
-    if (statusOf(charge) === status) return;
-    charge.history.push({ at: this.#clock.now, status });
-    this.#listeners.say(`service: ${charge.reference} (${charge.order}) is ${status}`);
-    this.#swarm.count(`status: ${status}`);
-    this.#listeners.onChanged(charge);
+    const { clock, swarm } = this.#world;
+    if (statusOf(charge) === status || statusOf(charge) === 'success') return;
+    charge.history.push({ at: clock.now, status });
+    this.#world.say(`service: ${charge.reference} (${charge.order}) is ${status}`);
+    swarm.count(`status: ${status}`);
+    this.#world.sendWebhooks(charge);
   }
 
-  // The network
-
-  readonly fetch: typeof globalThis.fetch = (input, init) =>
-    new Promise((resolve, reject) => {
-      const signal = init?.signal;
-      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-      const request: Request = {
-        url: String(input),
-        isPost: init?.method === 'POST',
-        requestId: new Headers(init?.headers).get('x-request-id') ?? '',
-        body: init?.method === 'POST' ? JSON.parse(String(init.body)) : {},
-        calledAt: this.#clock.now,
-        host: hosts.getStore(),
-        signal,
-        resolve,
-        reject,
-      };
-      if (request.isPost) this.begun.add(findPress(request).press);
-      const isSlow = this.#swarm.happens('network: slow to connect', 0.1);
-      if (this.#swarm.happens('network: refused', 0.1))
-        this.#fail(request, 'ECONNREFUSED', 'connect ECONNREFUSED');
-      else this.#connect(request, this.#random.between(0, isSlow ? 40_000 : 5));
-    });
-
-  #connect(request: Request, delay: number): void {
-    const { host, signal } = request;
-    this.#clock.deliver(host, delay, () => {
-      if (signal?.aborted) return;
-      if (host && request.isPost) this.#listeners.onHotSpot('before a request leaves', host);
-      if (host?.isDead) return;
-      if (host && host.frozenUntil > this.#clock.now) return this.#connect(request, 0);
-      this.#leave(request);
-    });
+  handle(request: Request, post: Post | undefined): Answer {
+    return this.#refuse(request) ?? (post ? this.#charge(request, post) : this.#verify(request));
   }
-
-  /** A process can keep a request back until right before its headers are written. */
-  #leave(request: Request): void {
-    const { isPost, requestId, body, host, signal, calledAt } = request;
-    sendHeaders.publish({ request: { headers: ['x-request-id', requestId] } });
-    if (signal?.aborted) return;
-    let post: Post | undefined;
-    if (isPost) {
-      const sentAt = this.#clock.now;
-      post = { requestId, ...findPress(request), sender: host?.name, calledAt, sentAt, reference: undefined };
-      this.posts.push(post);
-      this.#listeners.say(
-        `${host?.name}: sends ${post.press} ${requestId.slice(-4)} ${body.phone ?? 'page'}`,
-      );
-      this.#listeners.onSent(post);
-    }
-    this.#clock.after(this.#latency(), () => this.#arrive(request, post));
-    if (host && isPost) this.#listeners.onHotSpot('after a request left', host);
-  }
-
-  #latency(): number {
-    return this.#random.between(1, this.#swarm.happens('network: slow', 0.1) ? 28_000 : 400);
-  }
-
-  #fail({ host, reject }: Request, code: string, message: string): void {
-    const cause = Object.assign(new Error(message), { code });
-    this.#clock.deliver(host, this.#latency(), () => reject(new TypeError('fetch failed', { cause })));
-  }
-
-  #arrive(request: Request, post: Post | undefined): void {
-    const swarm = this.#swarm;
-    const lose = () => this.#fail(request, 'ECONNRESET', 'read ECONNRESET');
-    if (swarm.happens('network: reset before the service', 0.05)) return void lose();
-    const answer = this.#refuse(request) ?? (post ? this.#charge(request, post) : this.#verify(request));
-    const often = post ? 0.1 : 0.03;
-    if (swarm.happens('network: response lost', often)) return void lose();
-    if (swarm.happens('network: no response', often)) return;
-    if (post) this.#listeners.say(`service: ${answer.status} to ${post.press} ${post.reference ?? ''}`);
-    this.#answer(request, answer);
-  }
-
-  #answer({ host, resolve }: Request, { status, body, headers }: Answer): void {
-    const swarm = this.#swarm;
-    const isCut = swarm.happens('response: cut', 0.05);
-    const isSlow = swarm.happens('response: slow', 0.05);
-    const isHuge = swarm.happens('response: huge', 0.01);
-    const text = JSON.stringify(body) + (isHuge ? ' '.repeat(1_100_000) : '');
-    const init = { status, ...(headers && { headers }) };
-    if (!isCut && !isSlow) {
-      this.#clock.deliver(host, this.#latency(), () => resolve(new Response(text, init)));
-      return;
-    }
-    const half = Math.floor(text.length / 2);
-    const bytes = new TextEncoder().encode(text);
-    this.#clock.deliver(host, this.#latency(), () => {
-      const stream = new ReadableStream<Uint8Array>({
-        start: (controller) => {
-          controller.enqueue(bytes.subarray(0, half));
-          this.#clock.deliver(host, isSlow ? this.#random.between(1_000, 40_000) : 5, () => {
-            if (isCut) return controller.error(new TypeError('terminated'));
-            controller.enqueue(bytes.subarray(half));
-            controller.close();
-          });
-        },
-      });
-      resolve(new Response(stream, init));
-    });
-  }
-
-  // The service
 
   /** Says no before it does anything. */
   #refuse({ isPost, body }: Request): Answer | undefined {
-    const swarm = this.#swarm;
-    if (swarm.happens('service: unavailable', 0.07))
-      return { status: 503, body: { status: false, message: 'later' } };
-    if (swarm.happens('service: API key refused', 0.03))
-      return { status: 401, body: { status: false, message: 'unknown key' } };
-    if (swarm.happens('service: rate limit', 0.05))
-      return { status: 429, body: { status: false }, headers: { 'retry-after': '2' } };
+    const { swarm } = this.#world;
+    const no = (...statuses: number[]): Answer => ({
+      status: this.#random.pick(statuses),
+      body: this.#random.pick(ERROR_BODIES),
+    });
+    if (swarm.happens('service: unavailable')) return no(302, 408, 500, 502, 503);
+    if (swarm.happens('service: API key refused')) return no(401, 403);
+    if (swarm.happens('service: rate limit')) {
+      const retryAfter = this.#random.pick([
+        '2',
+        '0',
+        'soon',
+        new Date(this.#world.clock.now + 3_000).toUTCString(),
+      ]);
+      return { ...no(429), ...(this.#random.chance(0.7) && { headers: { 'retry-after': retryAfter } }) };
+    }
     if (!isPost) return undefined;
-    if (swarm.happens('service: rejects', 0.1))
-      return { status: 422, body: { status: false, message: 'wrong number' } };
+    if (swarm.happens('service: rejects'))
+      return this.#random.chance(0.2)
+        ? { status: 200, body: { status: false } }
+        : no(400, 402, 404, 409, 422);
     const other = this.charges.find(({ phone }) => phone === body.phone);
-    if (other && swarm.happens('service: rejects and names another', 0.4))
+    if (other && swarm.happens('service: rejects and names another'))
       return { status: 409, body: { status: false, message: `see ${other.reference}` } };
     return undefined;
   }
 
   #charge({ url, body }: Request, post: Post): Answer {
+    const { swarm, clock } = this.#world;
     const { phone, currency = 'GHS' } = body;
-    const { order, press } = post;
     const asked = body.amount.toFixed(2);
     const twin = this.#findTwin(phone, asked);
-    const isOther = this.#swarm.happens('service: charges another amount', 0.25);
+    const isOther = swarm.happens('service: charges another amount');
     const charge: Charge = twin ?? {
-      reference: `TXN-${String(this.charges.length + 1).padStart(6, '0')}`,
-      order,
-      press,
+      reference: `${this.#prefix}${String(this.charges.length + 1).padStart(6, '0')}`,
+      order: post.order,
+      press: post.press,
       phone,
       amount: isOther ? '9.00' : asked,
       asked,
       currency,
-      acceptedAt: this.#clock.now,
-      history: [{ at: this.#clock.now, status: phone ? 'processing' : 'pending' }],
+      acceptedAt: clock.now,
+      history: [{ at: clock.now, status: this.#random.pick(['processing', 'pending']) }],
+      unreadableUntil: 0,
+      isForgotten: false,
+      movesLateAt: undefined,
     };
     const { reference } = charge;
     post.reference = reference;
-    this.#listeners.say(`service: ${twin ? 'has' : 'makes'} ${reference} for ${press}`);
+    this.#world.say(`service: ${twin ? 'has' : 'makes'} ${reference} for ${post.press}`);
     if (!twin) {
       this.charges.push(charge);
       this.#plan(charge);
-      this.#listeners.onAccepted(charge);
+      this.#world.hearAccepted(charge);
     }
-    if (this.#swarm.happens('service: error after acceptance', 0.1))
-      return { status: this.#random.pick([500, 502, 504]), body: { status: false } };
-    if (this.#swarm.happens('service: error with reference', 0.1))
-      return { status: 500, body: { status: false, data: { reference } } };
-    const amount = this.#swarm.happens('service: shows another amount', 0.15) ? '3.00' : charge.amount;
+    if (swarm.happens('service: refusal cut after acceptance')) {
+      const isEncoded = this.#random.chance(0.5);
+      // What is left of an encoded body can look whole.
+      const headers = isEncoded && { headers: { 'content-encoding': 'gzip' } };
+      return { status: this.#random.pick([422, 429]), body: '', isCut: !isEncoded, ...headers };
+    }
+    if (swarm.happens('service: error after acceptance')) {
+      const status = this.#random.pick([200, 302, 408, 500, 502, 504]);
+      return { status, body: this.#random.pick([...ERROR_BODIES.slice(0, 4), { status: true, data: {} }]) };
+    }
+    if (swarm.happens('service: error with reference'))
+      return { status: this.#random.pick([409, 422, 500]), body: { status: false, data: { reference } } };
+    const amount = swarm.happens('service: shows another amount') ? '3.00' : charge.amount;
     const more = url.endsWith('initialize')
       ? { checkout_url: `https://pay.example/checkout/${reference}` }
-      : { status: 'processing' };
-    return {
-      status: 200,
-      body: { status: true, message: 'sent', data: { reference, amount, currency, ...more } },
-    };
+      : { status: swarm.happens('service: unknown status') ? 'sent to Ama Mensah' : 'processing' };
+    return this.#show({ reference, amount, currency, ...more });
+  }
+
+  #show(data: object): Answer {
+    const more = this.#random.pick([{}, { message: 'sent' }, { message: 'sent', meta: { fee: '0.10' } }]);
+    return { status: this.#random.pick([200, 200, 201, 202]), body: { status: true, data, ...more } };
   }
 
   #findTwin(phone: string | undefined, amount: string): Charge | undefined {
+    const { clock, swarm } = this.#world;
     const isTwin = (charge: Charge) =>
       charge.phone === phone &&
       (this.#suppresses === 'any' || charge.asked === amount) &&
-      this.#clock.now - charge.acceptedAt < 60_000 &&
+      clock.now - charge.acceptedAt < 60_000 &&
       isOpen(charge);
     const twin = phone === undefined ? undefined : this.charges.find(isTwin);
-    return twin && this.#swarm.happens('service: suppresses a duplicate', 1) ? twin : undefined;
+    return twin && swarm.happens('service: suppresses a duplicate') ? twin : undefined;
   }
 
-  /** The customer approves, declines, forgets, or pays after all. */
+  /** The customer approves, declines or forgets. */
   #plan(charge: Charge): void {
+    const { clock, swarm } = this.#world;
     const random = this.#random;
-    const first = random.pick(['success', 'success', 'failed', 'abandoned', 'pending'] as const);
-    const delay = random.chance(0.7) ? random.between(500, 60_000) : random.between(60_000, 600_000);
-    this.#clock.after(delay, () => {
-      this.move(charge, first);
-      if (first !== 'failed' && first !== 'abandoned') return;
-      if (this.#swarm.happens('service: paid after its end', 0.5))
-        this.#clock.after(random.between(500, 600_000), () => this.move(charge, 'success'));
+    const soon = random.chance(0.7) ? random.between(500, 60_000) : random.between(60_000, 600_000);
+    if (swarm.happens('service: cannot show a transaction'))
+      charge.unreadableUntil = clock.now + random.between(0.5 * DAY, 2.5 * DAY);
+    const isLate = swarm.happens('customer: answers after a week');
+    const first = random.pick(['success', 'success', 'success', 'failed', 'abandoned', 'pending'] as const);
+    this.#moveLater(charge, isLate ? random.between(7.2 * DAY, 9 * DAY) : soon, () => {
+      this.move(charge, first === 'pending' && isLate ? 'abandoned' : first);
+      if (statusOf(charge) === 'failed' || statusOf(charge) === 'abandoned') this.#planAfterEnd(charge);
     });
   }
 
+  /** Nothing says that what has failed stays so: another card is tried on the same page. */
+  #planAfterEnd(charge: Charge): void {
+    const { swarm } = this.#world;
+    const random = this.#random;
+    const isLate = swarm.happens('service: paid weeks later');
+    if (isLate || swarm.happens('service: paid after its end')) {
+      const pause = isLate ? random.between(8 * DAY, 20 * DAY) : random.between(500, 600_000);
+      if (random.chance(0.3)) this.#moveLater(charge, pause / 2, () => this.move(charge, 'pending'));
+      this.#moveLater(charge, pause, () => this.move(charge, 'success'));
+    } else charge.isForgotten = swarm.happens('service: forgets a transaction');
+  }
+
+  #moveLater(charge: Charge, delay: number, move: () => void): void {
+    const { clock } = this.#world;
+    if (delay > DAY) charge.movesLateAt = clock.now + delay;
+    clock.after(delay, move);
+  }
+
   #verify({ url }: Request): Answer {
-    const swarm = this.#swarm;
-    const charge = this.find(url.slice(url.lastIndexOf('/') + 1));
-    const age = charge && this.#clock.now - charge.acceptedAt;
-    const isUnknown =
-      age === undefined || (age < 30_000 && swarm.happens('service: not found at first', 0.5));
-    if (charge && isUnknown) this.misreported.set(charge.reference, this.#clock.now);
-    if (!charge || isUnknown) return { status: 404, body: { status: false, message: 'not found' } };
+    const { swarm, clock } = this.#world;
+    const charge = this.find(decodeURIComponent(url.slice(url.lastIndexOf('/') + 1)));
+    const age = charge && clock.now - charge.acceptedAt;
+    const notFound = { status: 404, body: this.#random.pick(ERROR_BODIES) };
+    if (!charge || age === undefined || charge.isForgotten) return notFound;
+    const misreport = (answer: Answer): Answer => {
+      this.misreported.set(charge.reference, clock.now);
+      return answer;
+    };
+    if (age < 30_000 && swarm.happens('service: not found at first')) return misreport(notFound);
+    if (clock.now < charge.unreadableUntil)
+      return misreport(
+        charge.acceptedAt % 2 ? { status: 410, body: '' } : { status: 200, body: { status: false } },
+      );
     const { reference, amount, currency, history } = charge;
-    const isOld = history.length > 1 && swarm.happens('service: old status', 0.1);
+    const isOld = history.length > 1 && swarm.happens('service: old status');
     const known = isOld ? (history.at(-2)?.status ?? 'pending') : statusOf(charge);
-    const status = swarm.happens('service: unknown status', 0.03) ? 'queued' : known;
-    if (status !== statusOf(charge)) this.misreported.set(reference, this.#clock.now);
-    const paid_at = status === 'success' ? '2026-11-01T10:15:00+00:00' : null;
-    const data = { reference, status, amount, currency, customer_email: 'ama@example.com', paid_at };
-    return { status: 200, body: { status: true, data } };
+    const unknown =
+      swarm.happens('service: unknown status') && this.#random.pick(['queued', 'sent to Ama Mensah']);
+    const status = unknown || known;
+    const answer = this.#show({
+      ...{ reference, status, amount, currency },
+      ...this.#random.pick(status === 'success' ? PAID_AT : NOT_PAID_AT),
+      customer_email: this.#random.pick([
+        `${charge.order}.${charge.press}@example.com`,
+        'a***@example.com',
+        '',
+      ]),
+    });
+    return status === statusOf(charge) ? answer : misreport(answer);
   }
 }

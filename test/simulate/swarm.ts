@@ -1,54 +1,92 @@
-/** What can go wrong. Each seed switches on some of it: faults that always come together hide each other. */
+/**
+ * What can go wrong, and what has to occur. Each seed switches on some of the faults, and turns a few of them up: faults that always
+ * come together hide each other, and one that is rare meets no other.
+ */
 
 import { Random } from './random.ts';
 
-export const FAULTS = [
-  'database: fails before the step',
-  'database: fails after the commit',
-  'database: never answers',
-  'database: commits late',
-  'database: repeats a write',
-  'database: slow step',
-  'database: away',
-  'database: a record is locked',
-  'database: clock is set',
-  'process: dies',
-  'process: freezes',
-  'process: sleeps',
-  'process: clock is set',
-  'process: closes',
-  'handler: throws',
-  'handler: hangs',
-  'network: refused',
-  'network: reset before the service',
-  'network: response lost',
-  'network: no response',
-  'network: slow',
-  'network: slow to connect',
-  'response: cut',
-  'response: slow',
-  'response: huge',
-  'service: rejects',
-  'service: rejects and names another',
-  'service: rate limit',
-  'service: unavailable',
-  'service: API key refused',
-  'service: error after acceptance',
-  'service: error with reference',
-  'service: suppresses a duplicate',
-  'service: charges another amount',
-  'service: shows another amount',
-  'service: paid after its end',
-  'service: not found at first',
-  'service: old status',
-  'service: unknown status',
-  'customer: leaves',
-  'person: errs',
-  'person: decides again',
-  'person: adds a transaction',
-] as const;
+/** How likely each is whenever it could happen. */
+const FAULTS = {
+  'database: fails before the step': 0.02,
+  'database: fails after the commit': 0.02,
+  'database: never answers': 0.01,
+  'database: commits late': 0.01,
+  'database: repeats a write': 0.03,
+  'database: slow step': 0.02,
+  'database: away': 0.2,
+  'database: a record is locked': 0.7,
+  'database: clock is set': 0.5,
+  'process: dies': 0.5,
+  'process: freezes': 1,
+  'process: sleeps': 0.5,
+  'process: clock is set': 1,
+  'process: closes': 0.5,
+  'process: of another service': 0.7,
+  'handler: throws': 0.2,
+  'handler: hangs': 0.2,
+  'network: refused': 0.1,
+  'network: reset before the service': 0.05,
+  'network: response lost': 0.06,
+  'network: no response': 0.06,
+  'network: slow': 0.1,
+  'network: slow to connect': 0.1,
+  'response: cut': 0.05,
+  'response: slow': 0.05,
+  'response: huge': 0.02,
+  'service: rejects': 0.2,
+  'service: rejects and names another': 0.4,
+  'service: refusal cut after acceptance': 0.1,
+  'service: rate limit': 0.05,
+  'service: unavailable': 0.07,
+  'service: API key refused': 0.03,
+  'service: error after acceptance': 0.15,
+  'service: error with reference': 0.2,
+  'service: suppresses a duplicate': 1,
+  'service: charges another amount': 0.3,
+  'service: shows another amount': 0.2,
+  'service: paid after its end': 0.5,
+  'service: paid weeks later': 0.2,
+  'service: not found at first': 0.5,
+  'service: forgets a transaction': 0.4,
+  'service: cannot show a transaction': 0.3,
+  'service: old status': 0.1,
+  'service: unknown status': 0.05,
+  'customer: leaves': 0.3,
+  'customer: answers after a week': 0.3,
+  'webhook: without a reference': 0.3,
+  'person: errs': 0.4,
+  'person: decides again': 0.3,
+  'person: adds a transaction': 0.2,
+} as const;
 
-export type Fault = (typeof FAULTS)[number];
+export type Fault = keyof typeof FAULTS;
+
+const isFault = (name: string): name is Fault => Object.hasOwn(FAULTS, name);
+
+/** What has to occur in a hundred worlds, beside the faults: what never did was not tested. */
+const EXPECTED = [
+  ...['unpaid', 'processing', 'paid', 'in_review'].map((state) => `state: ${state}`),
+  ...['success', 'failed', 'abandoned'].map((status) => `status: ${status}`),
+  ...[
+    'unresolved',
+    'shared_reference',
+    'mismatch',
+    'gone',
+    'price_changed',
+    'paid_twice',
+    'unreadable',
+    'overdue',
+  ].map((reason) => `listed: ${reason}`),
+  ...[
+    'unresolved reference',
+    'unresolved not_charged',
+    'shared_reference closed',
+    'mismatch accepted',
+    'mismatch closed',
+  ],
+  ...['price_changed accepted', 'price_changed closed', 'paid_twice closed', 'gone closed'],
+  ...['unreadable closed', 'overdue closed'],
+].map((what) => (/:/.test(what) ? what : `resolved: ${what}`));
 
 export class Swarm {
   readonly on: ReadonlySet<Fault>;
@@ -57,27 +95,41 @@ export class Swarm {
   /** Whether faults happen at all: at the end of a world, everything heals. */
   isActive = true;
   readonly #random: Random;
-  readonly #level: number;
+  readonly #rates = new Map<Fault, number>();
 
   constructor(seed: number, without: ReadonlySet<string>) {
     const random = Random.of(seed, 'swarm');
     const share = random.pick([0, 0.15, 0.3, 0.5]);
-    this.#level = random.pick([0.5, 1, 1, 2]);
-    // Drawn for each, so that switching one off leaves the others as they are.
-    const on = FAULTS.filter(() => random.chance(share));
-    this.on = new Set(on.filter((fault) => !without.has(fault)));
+    const level = random.pick([0.5, 1, 1, 2]);
+    const turnedUp = random.pick([0, 0.08, 0.08, 0.15]);
+    for (const name of Object.keys(FAULTS).filter(isFault)) {
+      // Drawn for each, so that leaving one out changes no other.
+      const isOn = random.chance(share);
+      const isUp = random.chance(turnedUp);
+      if (isOn || isUp)
+        this.#rates.set(name, Math.min(isUp ? 0.8 : 1, FAULTS[name] * level * (isUp ? 6 : 1)));
+    }
+    this.on = new Set([...this.#rates.keys()].filter((fault) => !without.has(fault)));
     this.#random = Random.of(seed, 'faults');
   }
 
-  /** Whether a fault happens now. */
-  happens(fault: Fault, probability: number): boolean {
-    const isDrawn = this.#random.chance(probability * this.#level);
+  /** Whether a fault happens now. `factor`: how likely it is here, beside elsewhere. */
+  happens(fault: Fault, factor = 1): boolean {
+    const isDrawn = this.#random.chance((this.#rates.get(fault) ?? 0) * factor);
     if (!isDrawn || !this.isActive || !this.on.has(fault)) return false;
     this.count(fault);
     return true;
   }
 
-  count(what: string): void {
+  count = (what: string): void => {
     this.counts[what] = (this.counts[what] ?? 0) + 1;
-  }
+  };
 }
+
+const HAPPENINGS = ['onPaid', 'onUnpaid', 'onFinal', 'onAttention', 'press', 'charge', 'webhook', 'pruned'];
+
+/** Returns what never occurred. */
+export const findMissing = (counts: Readonly<Record<string, number>>): string[] =>
+  [...Object.keys(FAULTS), ...EXPECTED, ...HAPPENINGS, 'key: charged', 'key: replayed'].filter(
+    (what) => !counts[what],
+  );

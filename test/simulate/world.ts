@@ -3,15 +3,19 @@
  * Start reading here. Things go wrong for a while, then everything heals and comes to an end. `invariants.ts` says what must hold.
  */
 
-import { type Host, useClock } from './clock.ts';
-import { Context, type Process, type Violation } from './context.ts';
+import { type Host, hosts, useClock, VirtualClock } from './clock.ts';
 import { hear, planKeyCalls, planPresses, press } from './customers.ts';
 import { SimulatedDatabase } from './database.ts';
-import { describe, MINUTE } from './facts.ts';
+import { describe, Facts, MINUTE } from './facts.ts';
+import { invariants, type Occasions } from './invariants.ts';
+import { SimulatedNetwork } from './network.ts';
 import { review } from './persons.ts';
 import { Random } from './random.ts';
 import { type Charge, isOpen, SimulatedService } from './service.ts';
-import { leave, runSweeps, startProcess } from './shop.ts';
+import { leave, type Process, runSweeps, startProcess } from './shop.ts';
+import { startStray } from './stray.ts';
+import { Swarm } from './swarm.ts';
+import { createBody } from './webhooks.ts';
 
 const SECOND = 1_000;
 const DAY = 24 * 60 * MINUTE;
@@ -25,6 +29,12 @@ const CLOCKS_AGREE_WITHIN = 130 * MINUTE;
 const ENDS_WITHIN = 40 * DAY;
 const MAX_ROUNDS = 500;
 
+/** What did not hold. */
+interface Violation {
+  readonly name: string;
+  readonly details: string;
+}
+
 /** What a run showed. */
 export interface WorldResult {
   readonly violations: readonly Violation[];
@@ -36,31 +46,80 @@ export interface WorldResult {
   readonly parts: readonly string[];
 }
 
-export class World extends Context {
+export class World {
+  readonly random: Random;
+  readonly clock: VirtualClock;
+  readonly swarm: Swarm;
+  readonly facts = new Facts(() => this.clock.now);
+  readonly orders: readonly string[];
   readonly service: SimulatedService;
+  readonly network: SimulatedNetwork;
   readonly database: SimulatedDatabase;
+  readonly count: (what: string) => void;
   readonly #seed: number;
+  readonly #without: ReadonlySet<string>;
+  readonly #violations: Violation[] = [];
+  readonly #trace: string[] = [];
+  readonly #parts: string[];
+  readonly #processes: Process[] = [];
   #started = 0;
   #isBusy = true;
 
+  /** @param without what is left out, of what the seed decides: faults, and calls of customers. */
   constructor(seed: number, without: ReadonlySet<string> = new Set()) {
-    super(seed, without);
     this.#seed = seed;
-    this.service = new SimulatedService(seed, this.clock, this.swarm, {
-      onHotSpot: (_, host) => this.#harm(host, 0.03),
-      onSent: (post) => this.judge('sent', { post }),
-      onAccepted: (charge) => {
-        this.count('charge');
-        this.judge('accepted', { charge });
-        if (this.swarm.happens('database: away', 0.1)) this.#takeDatabaseAway();
-      },
-      onChanged: (charge) => this.#sendWebhooks(charge),
-      say: (line) => this.say(line),
-    });
-    this.database = new SimulatedDatabase(seed, this.clock, this.swarm, {
-      onHotSpot: (_, host) => this.#harm(host, 0.003),
-      onDeleted: (keys) => this.#hearDeleted(keys),
-    });
+    this.#without = without;
+    this.random = Random.of(seed, 'world');
+    this.clock = new VirtualClock(seed);
+    this.swarm = new Swarm(seed, without);
+    this.count = this.swarm.count;
+    this.#parts = [...this.swarm.on];
+    this.orders = ['o1', 'o2', 'o3'].slice(0, this.random.pick([1, 2, 2, 3]));
+    this.service = new SimulatedService(seed, this);
+    this.network = new SimulatedNetwork(seed, this);
+    this.database = new SimulatedDatabase(seed, this);
+  }
+
+  // What its parts use
+
+  say(line: string): void {
+    this.#trace.push(`${(this.clock.elapsed / 1000).toFixed(3).padStart(9)} ${line}`);
+  }
+
+  isLeftOut(part: string): boolean {
+    this.#parts.push(part);
+    return this.#without.has(part);
+  }
+
+  fail(name: string, details: string): void {
+    this.say(`VIOLATED: ${name}: ${details}`);
+    this.#violations.push({ name, details });
+  }
+
+  /** Asks every invariant about what happened. */
+  judge<Occasion extends keyof Occasions>(occasion: Occasion, subject: Occasions[Occasion]): void {
+    for (const [name, check] of Object.entries(invariants[occasion])) {
+      const details = check(this, subject);
+      if (details) this.fail(name, details);
+    }
+  }
+
+  /** A process does something. What it rejects with is a line of the trace. */
+  do(process: Process, act: () => Promise<unknown>): Promise<unknown> {
+    return hosts.run(process, () =>
+      act().catch((error: unknown) => this.say(`${process.name}: ${describe(error)}`)),
+    );
+  }
+
+  /** As `do`, for a job of the shop's own that uses its journal: the shop waits for it before it ends the database. */
+  doJob(process: Process, act: () => Promise<unknown>): void {
+    process.jobs.push(this.do(process, act));
+  }
+
+  /** @param place from 0 to 1: the same one means the same process. */
+  pickProcess(place = this.random.next()): Process | undefined {
+    const present = this.#processes.filter(({ isDead, isLeaving }) => !isDead && !isLeaving);
+    return present[Math.floor(place * present.length)];
   }
 
   // A world
@@ -79,11 +138,11 @@ export class World extends Context {
       process.off('unhandledRejection', onRejection);
     }
     return {
-      violations: this.violations,
-      trace: this.trace,
+      violations: this.#violations,
+      trace: this.#trace,
       counts: this.swarm.counts,
       days: this.clock.elapsed / DAY,
-      parts: this.parts,
+      parts: this.#parts,
     };
   }
 
@@ -95,8 +154,10 @@ export class World extends Context {
     planKeyCalls(this, plans, 'k1');
     this.#every(30 * SECOND, (process) => this.#sweep(process));
     this.#every(MINUTE, (process) => this.#review(process));
-    this.#every(2 * MINUTE, (process) => this.#harm(process, 0.5));
-    this.#every(5 * MINUTE, (process) => this.#prune(process));
+    this.#every(2 * MINUTE, (process) => this.harm(process, 0.5));
+    if (this.swarm.happens('process: of another service')) startStray(this, () => this.#isBusy);
+    // What the other service could be asked for stays.
+    else this.#every(5 * MINUTE, (process) => this.#prune(process));
   }
 
   #every(interval: number, act: (process: Process) => void): void {
@@ -111,31 +172,32 @@ export class World extends Context {
 
   #start(): Process {
     const started = startProcess(this, `p${++this.#started}`);
-    this.processes.push(started);
+    this.#processes.push(started);
     this.say(`${started.name} starts`);
     if (this.#isBusy && this.random.chance(0.5)) runSweeps(this, started);
     return started;
   }
 
   /** What is harmful is so at the worst moment: at a step of the database, or beside a request. */
-  #harm(host: Host, probability: number): void {
-    const process = this.processes.find((item) => item === host);
+  harm(host: Host, factor: number): void {
+    const process = this.#processes.find((item) => item === host);
     if (!process || process.isDead || process.frozenUntil > this.clock.now) return;
     const { swarm, random } = this;
-    if (swarm.happens('process: dies', probability / 2)) {
+    if (swarm.happens('process: dies', factor)) {
       this.say(`${host.name} dies`);
       host.isDead = true;
+      this.facts.crashed.add(host);
       this.clock.after(random.between(0, 5_000), () => this.#start());
-    } else if (swarm.happens('process: freezes', probability)) this.#freeze(host, false);
-    else if (swarm.happens('process: sleeps', probability / 2)) this.#freeze(host, true);
-    else if (swarm.happens('process: clock is set', probability)) {
+    } else if (swarm.happens('process: freezes', factor)) this.#freeze(host, false);
+    else if (swarm.happens('process: sleeps', factor)) this.#freeze(host, true);
+    else if (swarm.happens('process: clock is set', factor)) {
       host.ahead = random.between(-60, 60) * MINUTE;
       this.say(`${host.name}: its clock is set to ${host.ahead} ms ahead`);
-    } else if (swarm.happens('database: clock is set', probability / 2)) {
+    } else if (swarm.happens('database: clock is set', factor)) {
       this.database.host.ahead = random.between(-60, 60) * MINUTE;
       this.facts.isDatabaseClockSet = true;
       this.say(`database: its clock is set to ${this.database.host.ahead} ms ahead`);
-    } else if (swarm.happens('process: closes', probability / 2)) {
+    } else if (swarm.happens('process: closes', factor)) {
       this.clock.after(random.between(0, 5_000), () => this.#start());
       this.do(process, () => leave(this, process));
     }
@@ -177,7 +239,7 @@ export class World extends Context {
     });
   }
 
-  #hearDeleted(keys: readonly string[]): void {
+  hearDeleted(keys: readonly string[]): void {
     for (const key of keys) {
       const [kind, name = ''] = key.split(' ');
       if (kind === 'reference') continue;
@@ -187,17 +249,33 @@ export class World extends Context {
     }
   }
 
-  #sendWebhooks({ reference }: Charge): void {
-    for (let times = this.random.pick([0, 1, 1, 2]); times > 0; times--)
-      this.clock.after(this.random.pick([0, 50, 1_000, this.random.between(0, 20_000)]), () => {
-        const process = this.pickProcess();
-        if (!process) return;
-        this.count('webhook');
-        this.do(process, async () => {
-          await process.orders.notify({ data: { reference } });
-          await process.followUps.notify(reference);
-        });
-      });
+  hearAccepted(charge: Charge): void {
+    this.count('charge');
+    this.judge('accepted', { charge });
+    if (this.swarm.happens('database: away')) this.#takeDatabaseAway();
+  }
+
+  sendWebhooks({ reference }: Charge): void {
+    // At the end of the world one arrives, and nothing else might tell.
+    for (let times = this.#isBusy ? this.random.pick([0, 1, 1, 2]) : 1; times > 0; times--)
+      this.clock.after(this.random.pick([0, 50, 1_000, this.random.between(0, 20_000)]), () =>
+        this.#notify(reference),
+      );
+  }
+
+  #notify(reference: string): void {
+    const process = this.pickProcess();
+    if (!process) return;
+    this.count('webhook');
+    const named = this.swarm.happens('webhook: without a reference') ? undefined : reference;
+    const body = createBody(this.random, named);
+    this.do(process, async () => {
+      const before = process.warnings;
+      process.payments.notify(body);
+      this.judge('notified', { body, reference: named, warned: process.warnings > (named ? before : 0) });
+      await process.orders.notify(body);
+      await process.followUps.notify(body);
+    });
   }
 
   // The end
@@ -211,8 +289,9 @@ export class World extends Context {
     for (const { id, process, endedAt } of this.facts.presses.values())
       if (!process.isDead && endedAt === undefined) this.fail('every call ends', id);
     for (const charge of this.service.charges)
-      if (isOpen(charge)) this.service.move(charge, this.random.pick(['success', 'failed', 'abandoned']));
-    for (const process of this.processes) {
+      if (isOpen(charge) && charge.movesLateAt === undefined)
+        this.service.move(charge, this.random.pick(['success', 'failed', 'abandoned']));
+    for (const process of this.#processes) {
       if (process.isDead) continue;
       this.do(process, () => leave(this, process));
       await this.clock.run(this.clock.now + 5 * MINUTE, () => process.isDead);
@@ -236,11 +315,13 @@ export class World extends Context {
         left.nextAt = times.length > 0 ? Math.min(...times) : null;
       });
       if (!hasSwept) return;
-      if (left.nextAt === null && left.attention === 0) break;
+      const isLate = ({ movesLateAt = 0 }: Charge) => movesLateAt > this.clock.now - MINUTE;
+      if (left.nextAt === null && left.attention === 0 && !this.service.charges.some(isLate)) break;
       if (this.clock.now > end || round > MAX_ROUNDS)
         return this.fail('everything comes to an end', `${left.attention} are listed`);
-      const wait = left.nextAt === null ? 0 : left.nextAt - this.clock.readWall(process);
-      await this.clock.run(this.clock.now + Math.max(MINUTE, Math.min(wait, DAY)));
+      const wait = left.nextAt === null ? DAY : left.nextAt - this.clock.readWall(process);
+      const pause = round < 60 ? MINUTE : DAY / 4;
+      await this.clock.run(this.clock.now + Math.max(pause, Math.min(wait, DAY)));
     }
     await this.#finish(process, () => this.#readLast(process));
   }
