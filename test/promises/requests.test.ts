@@ -144,6 +144,16 @@ test('a read is repeated after a temporary error', async () => {
   expect(checks).toHaveLength(3);
 });
 
+test.each([0, 1, 3])('a call sends one request, and at most %i retries', async (maxRetries) => {
+  const { shop, checks, posts } = world({
+    client: { maxRetries },
+    respond: ({ method }) => new Response('{}', { status: method === 'GET' ? 503 : 429 }),
+  });
+  const calls = [shop.payments.verify('TXN-1'), shop.payments.chargeMobileMoney(momo, unkeyed)];
+  expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect([checks.length, posts.length]).toEqual([maxRetries + 1, maxRetries + 1]);
+});
+
 test('a body that comes too slowly ends with the timeout', async () => {
   const { shop, service, clock } = world({ client: { timeout: 5_000 } });
   const { reference } = await shop.payments.chargeMobileMoney(momo, unkeyed);

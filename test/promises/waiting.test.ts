@@ -95,6 +95,27 @@ test('an abort ends a wait at once, with its reason, and nothing is sent after i
   expect(checks).toHaveLength(before);
 });
 
+test('a signal that is aborted already lets no wait begin', async () => {
+  const { payments, reference, checks } = await charged();
+  const reason = new Error('The customer left.');
+  const signal = AbortSignal.abort(reason);
+  const waiting = catchError(payments.waitForFinalStatus(reference, { signal, timeout: MINUTE }));
+  expect(await waiting).toBe(reason);
+  expect(checks).toEqual([]);
+});
+
+test('a wait ends at the final statuses that it was given', async () => {
+  const { payments, service, reference } = await charged();
+  service.settleAfter(reference, MINUTE, 'abandoned');
+  const [usual, longer] = [
+    payments.waitForFinalStatus(reference),
+    payments.waitForFinalStatus(reference, { finalStatuses: ['success', 'failed'] }),
+  ];
+  expect(await usual).toMatchObject({ status: 'abandoned' });
+  service.approve(reference);
+  expect(await longer).toMatchObject({ status: 'success' });
+});
+
 test('close ends every wait', async () => {
   const { payments, reference } = await charged();
   const waiting = catchError(payments.waitForFinalStatus(reference));

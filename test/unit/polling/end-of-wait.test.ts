@@ -33,10 +33,15 @@ test('checks nothing if the signal is already aborted', async () => {
   const { client, seen } = createScriptedService(respondInTurn('success'));
   const reason = new Error('too late');
   const signal = AbortSignal.abort(reason);
-  expect(await catchError(client.waitForFinalStatus(REFERENCE, { signal }))).toBe(reason);
-  expect(await catchError(client.watch(REFERENCE, { signal }).next())).toBe(reason);
-  expect(await catchError(client.reconcile([REFERENCE], { signal }).next())).toBe(reason);
+  const calls = [
+    client.waitForFinalStatus(REFERENCE, { signal }),
+    client.watch(REFERENCE, { signal }).next(),
+    client.reconcile([REFERENCE], { signal }).next(),
+  ];
+  const ended = Promise.allSettled(calls);
   expect(vi.getTimerCount()).toBe(0);
+  const rejected = { status: 'rejected', reason };
+  expect(await runToEnd(ended)).toEqual([rejected, rejected, rejected]);
   expect(seen).toEqual([]);
 });
 
