@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 test('journals import no database, nor a type of one', () => {
-  const texts = globSync('src/journal/*.ts').map((file) =>
+  const texts = globSync('src/{journal,stores}/**/*.ts').map((file) =>
     readFileSync(file, 'utf8').replace(/^ \*.*$/gm, ''),
   );
   const imported = texts.flatMap((text) =>
@@ -19,6 +19,6 @@ test('journalConformance imports neither the client nor a test runner', () => {
     [...text.matchAll(/from '([^']+)'/g)].map(([, path = '']) => path),
   );
   expect(files.length).toBeGreaterThan(3);
-  const allowed = /^zod\/mini$|^\.\/[a-z-]+\.ts$|^\.\.\/\.\.\/(?:journal\/|errors|parse-options|api\/)/;
+  const allowed = /^zod\/mini$|^\.\/[a-z-]+\.ts$|^\.\.\/\.\.\/(?:journal\/|support\/|errors|parse-options|api\/)/;
   expect(imported.filter((path) => !allowed.test(path))).toEqual([]);
 });

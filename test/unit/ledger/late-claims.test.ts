@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { getState } from '../../../src/ledger/order.ts';
-import { complete,  } from '../../../src/ledger/outcome.ts';
+import { complete, recordClaim } from '../../../src/ledger/outcome.ts';
 import type { Ask } from '../../../src/ledger/press.ts';
 import { BEGAN_AT, createOrder, madePayment } from './records.ts';
 
@@ -22,8 +22,8 @@ test('a transaction that is named late counts only once its claim is confirmed',
   const { record, claims } = complete(order, { kind: 'order', service: 'digest' }, ask, made, NOW);
   expect(claims).toBe('TXN-1');
   expect(record && getState(record, NOW)).toBe('in_review');
-  const confirmed = (record, 'attempt-1', made, NOW);
+  const confirmed = recordClaim(record, 'attempt-1', made, NOW);
   expect(confirmed && getState(confirmed, NOW)).toBe('processing');
-  const refused = (record, 'attempt-1', { ...made, isClaimed: false }, NOW);
+  const refused = recordClaim(record, 'attempt-1', { ...made, isClaimed: false }, NOW);
   expect(refused && getState(refused, NOW)).toBe('in_review');
 });
