@@ -5,6 +5,8 @@
  */
 
 import { randomInt } from 'node:crypto';
+import { isLoopback } from '../../base-url.ts';
+import { ListenError, listen, serve, stop, urlOf } from '../../ui/server.ts';
 import { createControls, type PaymentControls } from '../mock/controls.ts';
 import { Clock } from '../service/clock.ts';
 import { deviate } from '../service/deviations.ts';
@@ -13,10 +15,9 @@ import { PaymentService } from '../service/service.ts';
 import { SettlementTimers } from '../service/settlement-timers.ts';
 import { Webhooks } from '../service/webhooks.ts';
 import { API_PATH, createApp } from './app.ts';
-import { LIVE_KEY, normalizeSandboxOptions, type SandboxOptions, TEST_KEY } from './options.ts';
+import { LIVE_KEY, normalizeSandboxOptions, SandboxError, type SandboxOptions, TEST_KEY } from './options.ts';
 import { Changes } from './pages/live.ts';
 import { RequestHistories } from './request-history.ts';
-import { listen, serve, stop, urlOf } from './server.ts';
 import { StateFile } from './state-file.ts';
 
 export type { MockCharge, PaymentControls } from '../mock/controls.ts';
@@ -74,12 +75,17 @@ const MAX_BODY_CHARS = 16_384;
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const normalized = normalizeSandboxOptions(options);
   const { host, publicUrl, returnUrl, webhookUrl, allowHosts, allowTestCharges } = normalized;
-  const { state, keep, promptExpiry, deviate: deviation } = normalized;
+  const { port, allowRemote, state, keep, promptExpiry, deviate: deviation } = normalized;
+  if (!allowRemote && !isLoopback(host)) {
+    throw new SandboxError(
+      `${host} is not a loopback address: other machines could reach the sandbox. To allow that: --allow-remote.`,
+    );
+  }
   const stateFile = state === undefined ? undefined : new StateFile(state);
   const entries = stateFile?.readEntries() ?? [];
-  const server = await listen(normalized).catch((error: unknown) => {
+  const server = await listen(host, port).catch((error: unknown) => {
     stateFile?.close();
-    throw error;
+    throw error instanceof ListenError ? new SandboxError(error.message, { cause: error.cause }) : error;
   });
   const url = publicUrl ?? urlOf(server, host);
   const access = { baseUrl: url + API_PATH, testKey: TEST_KEY, liveKey: LIVE_KEY };

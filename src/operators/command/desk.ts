@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { SandboxError } from '../../developers/sandbox/options.ts';
-import { listen, serve, stop, urlOf } from '../../developers/sandbox/server.ts';
+import { ListenError, listen, serve, stop, urlOf } from '../../ui/server.ts';
 import { createReviewDesk } from '../desk/index.ts';
 import { type Arguments, refuseKeys, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
@@ -44,9 +43,9 @@ function parsePort(text = '0'): number {
 
 async function listenOn(port: number) {
   try {
-    return await listen({ host: HOST, port, allowRemote: false });
+    return await listen(HOST, port);
   } catch (error) {
-    throw error instanceof SandboxError ? new CommandError(error.message) : error;
+    throw error instanceof ListenError ? new CommandError(error.message) : error;
   }
 }
 

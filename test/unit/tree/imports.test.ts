@@ -9,7 +9,10 @@ const parts: [part: RegExp, imports: RegExp][] = [
   [/^src\//, /^src\//],
   [/^test\/helpers\//, /^(?:src|test\/helpers)\/|^package\.json$/],
   [/^bench\//, /^(?:src|test\/helpers|bench)\//],
-  [/^test\/(?:unit|property|promises)\//, /^(?:src|test\/(?:helpers|unit|property))\/|^package\.json$/],
+  [
+    /^test\/(?:unit|property|promises)\//,
+    /^(?:src|test\/(?:helpers|unit|property))\/|^(?:package\.json|test\/faults\/faults\.ts)$/,
+  ],
   [/^test\/explore\//, /^(?:src\/ledger|test\/(?:helpers|explore))\//],
   [/^test\/faults\//, /^test\/faults\//],
   [/^test\/walks\//, /^(?:src|test\/walks)\//],

@@ -1,31 +1,25 @@
+/** A server of this machine, for the sandbox and the review desk of the command. */
+
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { isLoopback } from '../../base-url.ts';
-import { type NormalizedSandboxOptions, SandboxError } from './options.ts';
+
+/** The port cannot be used. The message says what to change. */
+export class ListenError extends Error {}
 
 /**
  * Listens on a port. Requests wait until {@link serve}.
  *
- * @throws {SandboxError} if the port cannot be used
+ * @throws {ListenError} if the port cannot be used
  */
-export async function listen({
-  host,
-  port,
-  allowRemote,
-}: Pick<NormalizedSandboxOptions, 'host' | 'port' | 'allowRemote'>): Promise<Server> {
-  if (!allowRemote && !isLoopback(host)) {
-    throw new SandboxError(
-      `${host} is not a loopback address: other machines could reach the sandbox. To allow that: --allow-remote.`,
-    );
-  }
+export async function listen(host: string, port: number): Promise<Server> {
   const server = createServer();
   server.listen({ host, port });
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new SandboxError(explainListenError(error, host, port), { cause: error });
+    throw new ListenError(explainListenError(error, host, port), { cause: error });
   }
   return server;
 }
@@ -61,7 +55,7 @@ export function serve(
       ? new Response(null, { status: 405 })
       : app(toStandardRequest(request), bindings);
   const listener = getRequestListener(handle, {
-    // The process that started the sandbox keeps its own Request and Response.
+    // The process keeps its own Request and Response.
     overrideGlobalObjects: false,
   });
   server.on('request', listener);
