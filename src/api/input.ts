@@ -70,8 +70,12 @@ export const networks = ['mtn', 'telecel', 'airteltigo'] as const;
 export type Network = (typeof networks)[number];
 
 const paymentFields = /* @__PURE__ */ (() => ({
-  /** A number, or decimal text such as `'25.50'`, in main units: at least 1, at most two decimals. Never rounded. */
+  /**
+   * In main units, so `'25.50'` is 25 cedis and 50 pesewas (not `2550`): a number or decimal text, at least 1, with at most two
+   * decimals. It is never rounded.
+   */
   amount: amountInput,
+  /** The customer's email address, which the service requires. */
   customer_email: customerEmail,
   /** Three letters. @default the service's own: GHS */
   currency: z.optional(currencyInput),
@@ -93,8 +97,9 @@ export interface InitializeInput extends z.input<typeof initializeInputSchema>, 
 export const chargeMobileMoneyInputSchema = /* @__PURE__ */ (() =>
   strictShape({
     ...paymentFields,
-    /** Sent as given: the service documents no format. */
+    /** The customer's Mobile Money number. It is sent as given, because the service documents no format. */
     phone,
+    /** The network of the number: `mtn`, `telecel` or `airteltigo`. */
     network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }),
   }))();
 
@@ -107,7 +112,7 @@ export interface ChargeMobileMoneyInput extends z.input<typeof chargeMobileMoney
 /** What a paid transaction must show. Amounts are compared exactly, as decimals. */
 export const expectationSchema = /* @__PURE__ */ (() =>
   strictShape({
-    /** A number, or decimal text such as `'25.50'`. */
+    /** In main units: a number, or decimal text such as `'25.50'`. */
     amount: amountInput,
     /** Three letters. @default none: any currency */
     currency: z.optional(currencyInput),

@@ -63,11 +63,13 @@ function orNull(isKept: (text: string) => boolean) {
 }
 
 const verifiedFields = {
+  /** The transaction's name at the service, such as `TXN-…`: every check asks for it. */
   reference: referenceSchema,
-  /** Decimal text with two decimals. Compare it with the order by `expect`, which compares decimals exactly. */
+  /** Decimal text in main units with two decimals. Compare it with the order by `expect`, which compares decimals exactly. */
   amount: amountText,
+  /** Three letters, such as `GHS`. */
   currency: currencyCode,
-  /** `null` if the service gave none. */
+  /** The customer's email address. `null` if the service gave none. */
   customer_email: textOrNull,
   /**
    * An ISO 8601 time with an offset, or `null` if the service gave none, or text of another form.
@@ -149,6 +151,7 @@ interface Replayable {
 /** What `initialize` returns. */
 export const initializedPaymentSchema = /* @__PURE__ */ (() =>
   looseShape({
+    /** The transaction's name at the service: keep it, because every check asks for it. */
     reference: referenceSchema,
     /** Send the customer here. */
     checkout_url: z.string().check(z.refine(isWebAddress)),
@@ -180,8 +183,11 @@ const chargeDataSchema = /* @__PURE__ */ (() =>
   ))();
 
 interface ChargeFields {
+  /** The transaction's name at the service: keep it, because every check asks for it. */
   reference: string;
+  /** Decimal text in main units, with two decimals. */
   amount: string;
+  /** Three letters, such as `GHS`. */
   currency: string;
   /** The service's text about the prompt. It is empty if the service gave none, and on a replay. */
   message: string;

@@ -112,7 +112,11 @@ export interface OrderPayments {
   /**
    * Checks every payment of an order that is due, and calls the handlers: from cron, a job or a serverless function.
    *
-   * @throws what `sweep` of `createFollowUps` throws.
+   * @throws {AuthenticationError} if the service refuses the API key. The payments stay due.
+   * @throws {PermissionError} if the service allows no check. They are made again after a pause.
+   * @throws {ConfigurationError} if an option cannot work, or if the store of the journal has no `claimDue`.
+   * @throws {JournalError} if the journal failed. What was not recorded is done again.
+   * @throws {ClosedError} if the client is closed.
    *
    * @example await orderPayments.sweep({ budget: 20_000 });
    */
@@ -121,7 +125,7 @@ export interface OrderPayments {
    * Sweeps for as long as the process runs, whenever a payment is due. It resolves after `signal` was aborted or the client
    * closed.
    *
-   * @throws what `run` of `createFollowUps` throws.
+   * @throws {ConfigurationError} if an option cannot work, or if the store of the journal has no `claimDue`.
    *
    * @example await orderPayments.run({ signal });
    */

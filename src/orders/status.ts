@@ -19,7 +19,7 @@ export interface OrderPayment {
   /** Its number among the payments of the order, from 1. */
   readonly number: number;
   readonly method: 'mobile_money' | 'checkout';
-  /** With two decimals. */
+  /** In main units, with two decimals. */
   readonly amount: string;
   readonly currency: string;
   /** Of a Mobile Money payment. */
@@ -45,6 +45,7 @@ export type ReviewReason = Extract<
 >;
 
 interface OrderFacts {
+  /** The id of the order, as the shop gave it. */
   readonly order: string;
   /** The payments of the order, oldest first. */
   readonly payments: readonly OrderPayment[];
@@ -52,6 +53,7 @@ interface OrderFacts {
 
 /** Nothing is under way, so the customer can pay. */
 export interface UnpaidOrder extends OrderFacts {
+  /** Nothing is under way and nothing is paid. The customer can pay if `canPay` is `true`. */
   readonly state: 'unpaid';
   /** `false` if the order has 50 payments: it can have no other. */
   readonly canPay: boolean;
@@ -61,8 +63,11 @@ export interface UnpaidOrder extends OrderFacts {
 
 /** A payment is under way: nothing more is sent. */
 export interface ProcessingOrder extends OrderFacts {
+  /** A payment is under way. Read or wait again later; the customer can still approve it. */
   readonly state: 'processing';
+  /** A press sends nothing now. */
   readonly canPay: false;
+  /** The payment that is under way. */
   readonly payment: OrderPayment;
   /** Whether this call asked for another number, network, method, amount or currency than the payment under way has. */
   readonly differs?: true;
@@ -72,15 +77,21 @@ export interface ProcessingOrder extends OrderFacts {
 
 /** The order is paid. `onPaid` delivers it. */
 export interface PaidOrder extends OrderFacts {
+  /** The money came, as one check of the service showed. */
   readonly state: 'paid';
+  /** A press sends nothing now. */
   readonly canPay: false;
+  /** The payment that pays the order. It never changes. */
   readonly payment: OrderPayment;
 }
 
 /** A person decides, and nothing is sent until then. */
 export interface OrderInReview extends OrderFacts {
+  /** A person has to decide. Do not charge and do not cancel the order. */
   readonly state: 'in_review';
+  /** A press sends nothing now. */
   readonly canPay: false;
+  /** The payment that a person has to decide about. */
   readonly payment: OrderPayment;
   /**
    * - `unresolved`: a charge might exist under the key of `payment`.
