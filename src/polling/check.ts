@@ -4,7 +4,7 @@ import { APIError, RateLimitError } from '../errors.ts';
 import type { CallResult } from '../http/attempt.ts';
 import type { NormalizedOptions, PollingRules } from '../options.ts';
 import { isFinal } from '../schedule.ts';
-import { limitRetryAfter, MAX_BACKOFF } from './rate-limiter.ts';
+import { limitRetryAfter, MAX_BACKOFF } from './limits.ts';
 
 /** The result of one check: plain JSON, made for job queues and durable engines. */
 export interface CheckResult {

@@ -20,6 +20,9 @@ export class PollingClock {
   #baseTime = 0;
   #baseWall = 0;
 
+  /** How far the wall clock was ahead of this clock when {@link hasSlept} was last asked. */
+  #wallLead = 0;
+
   /** `onWake` can be called earlier than the time that was asked for. */
   constructor(onWake: () => void) {
     this.#onWake = onWake;
@@ -45,6 +48,18 @@ export class PollingClock {
     // Up, so that a deadline is reached with the step of the test that ends there.
     this.#baseTime = Math.ceil(time);
     this.#baseWall = wall;
+  }
+
+  /** From here on, {@link hasSlept} tells of a sleep. */
+  watchSleep(now: number): void {
+    this.#wallLead = Date.now() - now;
+  }
+
+  /** Whether the machine has slept since this was last asked. */
+  hasSlept(now: number): boolean {
+    const before = this.#wallLead;
+    this.watchSleep(now);
+    return this.#wallLead - before >= SLEEP_THRESHOLD;
   }
 
   /** Wakes at `time` at the latest. It fires early rather than late. */
@@ -83,6 +98,9 @@ export class PollingClock {
     if (this.#timer !== undefined) clearTimeout(this.#timer);
   }
 }
+
+/** The machine slept, or its clock was set, if the wall clock got ahead by this many milliseconds. */
+const SLEEP_THRESHOLD = 10_000;
 
 /** A timer of this many milliseconds that takes as long shows that timers are real. */
 const MIN_PROOF = 1_000;

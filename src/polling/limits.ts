@@ -1,8 +1,80 @@
+import type { NormalizedOptions } from '../options.ts';
+
+type Limits = Pick<NormalizedOptions['polling'], 'maxConcurrency' | 'maxRequestsPerSecond'>;
+
+/**
+ * What holds the polls of one client back: their rate, and how many are in flight. All times are read from one monotonic clock, in
+ * milliseconds.
+ */
+export class PollLimits {
+  readonly #rate: RateLimiter;
+  readonly #limits: Limits;
+  #inFlight = 0;
+  /** Until when a limit held back a poll that was due, as far as that is known. */
+  #heldBackUntil = Number.NEGATIVE_INFINITY;
+  /** When a poll last ended while `maxConcurrency` was reached. */
+  #wasFullUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    { maxConcurrency, maxRequestsPerSecond }: Limits,
+    rate = new RateLimiter(maxRequestsPerSecond),
+  ) {
+    this.#limits = { maxConcurrency, maxRequestsPerSecond };
+    this.#rate = rate;
+  }
+
+  /** Returns limits of the same rate, with slots of their own. */
+  shareRate(): PollLimits {
+    return new PollLimits(this.#limits, this.#rate);
+  }
+
+  /** Records a 429 to any call of the client. */
+  onRateLimited(now: number, retryAfter: number | undefined): void {
+    this.#rate.onRateLimited(now, retryAfter);
+  }
+
+  get #hasFreeSlot(): boolean {
+    return this.#inFlight < this.#limits.maxConcurrency;
+  }
+
+  canStart(now: number): boolean {
+    if (!this.#hasFreeSlot) return false;
+    return this.#rate.getNextStart(now) <= now;
+  }
+
+  /** Counts a poll that leaves. */
+  recordStart(now: number): void {
+    this.#rate.recordRequest(now);
+    this.#inFlight++;
+  }
+
+  recordEnd(now: number): void {
+    if (!this.#hasFreeSlot) this.#wasFullUntil = now;
+    this.#inFlight--;
+  }
+
+  /** Returns when a poll that is due at `dueAt` can start. `undefined`: once another poll has ended. */
+  planStart(dueAt: number, now: number): number | undefined {
+    const hasSlot = this.#hasFreeSlot;
+    const allowedAt = this.#rate.getNextStart(now);
+    if (!hasSlot || allowedAt > Math.max(dueAt, now))
+      this.#heldBackUntil = Math.max(
+        this.#heldBackUntil,
+        Math.ceil(hasSlot ? allowedAt : Math.max(allowedAt, now + 1)),
+      );
+    return hasSlot ? Math.max(dueAt, allowedAt) : undefined;
+  }
+
+  /** Whether a limit might be why a poll that was due at `dueAt` has not started until `deadline`. */
+  canHaveHeldBack(dueAt: number, deadline: number): boolean {
+    // A poll that ends at the deadline can free a slot in this very tick, too late for a check.
+    return dueAt < this.#heldBackUntil || !this.#hasFreeSlot || this.#wasFullUntil >= deadline;
+  }
+}
+
 /**
  * Limits how fast the polls of one client leave: in no second more than the rate, and at once no more than a tenth of it.
  * A 429 to any call pauses all polls, and afterwards the rate comes back gradually.
- *
- * All times are read from one monotonic clock, in milliseconds.
  */
 export class RateLimiter {
   /** The time between two polls at the full rate, on average. */
