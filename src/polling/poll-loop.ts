@@ -1,6 +1,6 @@
+import { Heap } from '../support/heap.ts';
 import { NOTIFY_INTERVAL } from '../support/timing.ts';
 import { PollingClock } from './clock.ts';
-import { Heap } from './heap.ts';
 import type { PollLimits } from './limits.ts';
 import { hasLiveWaiters } from './poll-group.ts';
 import { isPastDeadline, type PollGroup, type Waiter } from './waiter.ts';

@@ -1,7 +1,7 @@
 import { ClosedError } from '../errors.ts';
 import type { WaitEvent } from '../events.ts';
 import type { NormalizedOptions } from '../options.ts';
-import { SharedAbortListeners } from './abort-listeners.ts';
+import { SharedAbortListeners } from '../support/abort-listeners.ts';
 import { createPollCall, type PollResult, type SendPoll } from './check.ts';
 import { PollLimits } from './limits.ts';
 import type { NormalizedWait } from './normalize-wait.ts';

@@ -3,9 +3,9 @@ import { getPrintableStatus, type Transaction } from '../api/transaction.ts';
 import { PaymentsError, TransactionMismatchError, WaitTimeoutError } from '../errors.ts';
 import { ignoreErrors, type PollEvent, type WaitEvent } from '../events.ts';
 import { isFinal } from '../schedule.ts';
-import type { Abortable } from './abort-listeners.ts';
+import type { Abortable } from '../support/abort-listeners.ts';
+import type { HeapItem } from '../support/heap.ts';
 import type { PollResult } from './check.ts';
-import type { HeapItem } from './heap.ts';
 import type { NormalizedWait } from './normalize-wait.ts';
 
 /**

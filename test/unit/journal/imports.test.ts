@@ -19,6 +19,7 @@ test('journalConformance imports neither the client nor a test runner', () => {
     [...text.matchAll(/from '([^']+)'/g)].map(([, path = '']) => path),
   );
   expect(files.length).toBeGreaterThan(3);
-  const allowed = /^zod\/mini$|^\.\/[a-z-]+\.ts$|^\.\.\/\.\.\/(?:journal\/|support\/|errors|parse-options|api\/)/;
+  const allowed =
+    /^zod\/mini$|^\.\/[a-z-]+\.ts$|^\.\.\/\.\.\/(?:journal\/|support\/|errors|parse-options|api\/)/;
   expect(imported.filter((path) => !allowed.test(path))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Heap, type HeapItem } from '../../../src/polling/heap.ts';
+import { Heap, type HeapItem } from '../../../src/support/heap.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 
 const due = fc.oneof(
