@@ -9,8 +9,8 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
     run: async (args) => (await import('./imports/bench.ts')).benchImports(args),
   },
   size: {
-    about: 'kB of our package and other SDKs in a bundle [--plot]',
-    run: async (args) => (await import('./size/bench.ts')).benchSize(args),
+    about: 'kB of our package and other SDKs in a bundle',
+    run: async () => (await import('./size/bench.ts')).benchSize(),
   },
   schedule: {
     about:
@@ -36,8 +36,7 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
     run: async (args) => (await import('./sandbox/bench.ts')).benchSandbox(args),
   },
   waits: {
-    about:
-      'memory, time and CPU of 100,000 waits in one process, of our client and others [--rounds 3] [--plot]',
+    about: 'memory, time and CPU of 100,000 waits in one process, of our client and others [--rounds 3]',
     run: async (args) => (await import('./waits/bench.ts')).benchWaits(args),
   },
 };

@@ -1,12 +1,8 @@
 import { architecture } from './drawings/architecture.ts';
-import { drawSize } from './drawings/bundle-size.ts';
-import { drawWaits } from './drawings/bytes-per-wait.ts';
 import { drawCalls } from './drawings/cpu-per-call.ts';
 import { drawSchedules } from './drawings/delay-against-requests.ts';
 import { idempotencyStates } from './drawings/idempotency-states.ts';
 import { orderWorkflow } from './drawings/order-workflow.ts';
-import size from './figures/bundle-size.json' with { type: 'json' };
-import waits from './figures/bytes-per-wait.json' with { type: 'json' };
 import calls from './figures/cpu-per-call.json' with { type: 'json' };
 import schedules from './figures/delay-against-requests.json' with { type: 'json' };
 import type { Picture } from './svg.ts';
@@ -18,6 +14,4 @@ export const pictures: readonly Picture[] = [
   orderWorkflow,
   drawCalls(calls),
   drawSchedules(schedules),
-  drawSize(size),
-  drawWaits(waits),
 ];

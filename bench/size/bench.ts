@@ -3,11 +3,21 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { printTable, ratio } from '../table.ts';
-import type { Row } from './plot.ts';
+
+/** The size of a package in a bundle and in `node_modules`, in bytes. */
+interface Row {
+  label: string;
+  minified: number;
+  compressed: number;
+  /** Without dependencies. `undefined` for an entry point. */
+  unpacked: number | undefined;
+  /** Of ours: the part that is code. The rest is pages and examples. */
+  code?: number | undefined;
+}
 
 const source = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)));
 
@@ -24,8 +34,7 @@ const entries: readonly (readonly [label: string, code: string])[] = [
 ];
 
 /** Measures what each package with all its dependencies adds to a bundle for Node, by esbuild. */
-export async function benchSize(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { plot: { type: 'boolean', default: false } } });
+export async function benchSize(): Promise<void> {
   if (!existsSync(new URL('../../dist/index.js', import.meta.url)))
     throw new Error('dist is missing. Run npm run build first.');
   const rows = await Promise.all(entries.map(([label, code]) => measurePackage(label, code)));
@@ -41,7 +50,6 @@ export async function benchSize(args: string[]): Promise<void> {
     ['to ours', ({ unpacked }) => (unpacked === undefined ? '-' : ratio(unpacked, own?.unpacked))],
     ['of it code', ({ code }) => (code === undefined ? '-' : code / 1_000)],
   ]);
-  if (values.plot) (await import('./plot.ts')).plotSize(rows);
 }
 
 async function measurePackage(label: string, code: string): Promise<Row> {

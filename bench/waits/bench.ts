@@ -38,10 +38,7 @@ const polling = [
 
 /** Measures each in fresh processes, one after another in each round, and keeps the least of every figure. */
 export async function benchWaits(args: string[]): Promise<void> {
-  const options = {
-    rounds: { type: 'string', default: '3' },
-    plot: { type: 'boolean', default: false },
-  } as const;
+  const options = { rounds: { type: 'string', default: '3' } } as const;
   const { values } = parseArgs({ args, options });
   const rounds = Number(values.rounds);
   if (!(Number.isInteger(rounds) && rounds > 0))
@@ -57,7 +54,6 @@ export async function benchWaits(args: string[]): Promise<void> {
   printPolling(pollingRows);
   printOverHttp(await measure<OverHttp>([{ ...ours, mode: 'http', count: 10_000, label: 'ours' }], rounds));
   printTargets(pendingRows[0]?.figures, pollingRows[0]?.figures, pendingRows.at(-1)?.figures);
-  if (values.plot) (await import('./plot.ts')).plotWaits(pendingRows);
 }
 
 async function measure<Figures extends object>(
