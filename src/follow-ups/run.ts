@@ -5,7 +5,7 @@ import { type SweepContext, summarizeError } from './step.ts';
 import { sweep } from './sweep.ts';
 
 /** Other processes add payments, so what is due is looked for at least this often, in milliseconds. */
-const MAX_SLEEP = 5_000;
+const MAX_RUN_SLEEP = 5_000;
 
 /** So that what cannot be claimed keeps nobody busy, in milliseconds. */
 const MIN_SLEEP = 50;
@@ -78,12 +78,12 @@ async function repeatSweeps(context: SweepContext, signal: AbortSignal, sleeps: 
     try {
       const { nextAt } = await sweep(context, { signal, leavesSlowSteps: true });
       failures = 0;
-      const delay = Math.min(MAX_SLEEP, (nextAt ?? Number.POSITIVE_INFINITY) - Date.now());
+      const delay = Math.min(MAX_RUN_SLEEP, (nextAt ?? Number.POSITIVE_INFINITY) - Date.now());
       await sleeps.sleep(Math.max(MIN_SLEEP, delay), signal);
     } catch (error) {
       if (signal.aborted || isHopeless(error)) throw error;
       failures += 1;
-      const delay = getPause(error, failures);
+      const delay = getFailurePause(error, failures);
       context.access.client.report({
         type: 'follow_up',
         result: 'paused',
@@ -102,7 +102,7 @@ function isHopeless(error: unknown): boolean {
 }
 
 /** Returns the pause after a failure in milliseconds. A key or an option needs a person, a database comes back. */
-function getPause(error: unknown, failures: number): number {
+function getFailurePause(error: unknown, failures: number): number {
   const [least, most] = concernsClient(error) ? [30_000, 300_000] : [1_000, 60_000];
   const isKnown = error instanceof JournalError || concernsClient(error);
   return Math.min(most, (isKnown ? least : 30_000) * 2 ** Math.min(failures - 1, 10));

@@ -229,11 +229,11 @@ async function callHandlers(
       return isLast && hasFailed ? tellLater(told, { now, random: Math.random() }) : told;
     };
     const dueIn = isLast ? undefined : lease;
-    await writeAgain(() => hold.write((known) => change(name, context, { known, rule, dueIn })));
+    await retryWrite(() => hold.write((known) => change(name, context, { known, rule, dueIn })));
   }
 }
 
-async function writeAgain(write: () => Promise<unknown>): Promise<void> {
+async function retryWrite(write: () => Promise<unknown>): Promise<void> {
   for (const delay of RETRY_DELAYS) {
     try {
       await write();
@@ -254,7 +254,7 @@ const isOwed = (record: LedgerRecord, call: OwedCall, now: number) =>
   );
 
 /** A record that was read longer ago than this is read again before a handler hears of it, in milliseconds. */
-const FRESH_FOR = 1_000;
+const READ_FRESH_FOR = 1_000;
 
 /** @returns `not_called` if its reason is gone meanwhile, or the sweep ends */
 async function callHandler(
@@ -280,7 +280,7 @@ async function callHandler(
   let isGone = false;
   const callIfOwed = async () => {
     // It might have waited for other handlers, and its reason be gone.
-    if (hold.age > FRESH_FOR)
+    if (hold.age > READ_FRESH_FOR)
       await hold.write((known) => change(name, context, { known, dueIn: lease })).catch(() => {});
     const { record: latest } = hold.found;
     isGone = !latest || !isOwed(latest, call, records.now);

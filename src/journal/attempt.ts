@@ -1,7 +1,7 @@
 /** An attempt that this process has claimed: the lease while its request is under way, and what came of it. */
 
 import { JournalError } from '../errors.ts';
-import { complete, type MadeCharge, type Outcome, recordClaim, renew } from '../ledger/outcome.ts';
+import { type AttemptOutcome, complete, type MadeCharge, recordClaim, renew } from '../ledger/outcome.ts';
 import type { Ask, Owner } from '../ledger/press.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import { SharedAbortController, sleep, type Timestamp } from '../support/timing.ts';
@@ -11,7 +11,7 @@ import type { Found, Records } from './records.ts';
 import { claimReference } from './references.ts';
 
 /** What came of a request. Whether its reference can be claimed shows when it is recorded. */
-export type RequestOutcome = WithoutClaim<Outcome>;
+export type RequestOutcome = WithoutClaim<AttemptOutcome>;
 type WithoutClaim<T> = T extends unknown ? Omit<T, 'isClaimed'> : never;
 
 /** An attempt, and whose it is. */
@@ -147,7 +147,7 @@ export async function keepTrying<T>(write: () => Promise<T>): Promise<T> {
 const findReference = (outcome: RequestOutcome) =>
   outcome.is === 'made' ? outcome.result.reference : outcome.is === 'unknown' ? outcome.reference : undefined;
 
-function addClaim(outcome: RequestOutcome, isClaimed: boolean): Outcome {
+function addClaim(outcome: RequestOutcome, isClaimed: boolean): AttemptOutcome {
   return outcome.is === 'none' ? outcome : { ...outcome, isClaimed };
 }
 

@@ -4,7 +4,7 @@ import { optionalNumber, parseOptions, unchecked } from '../parse-options.ts';
 import { MAX_TIMEOUT_MS } from '../support/max-timeout.ts';
 import { JOURNAL_CORE, type JournalCore } from './core.ts';
 import type { Journal, JournalWarning } from './journal.ts';
-import { countRecords, listAttention, listEntries, readEntry } from './list.ts';
+import { countRecords, listAttentionItems, listEntries, readEntry } from './list.ts';
 import { pruneRecords } from './prune.ts';
 import { Records } from './records.ts';
 import { resolveKey } from './resolve.ts';
@@ -54,7 +54,7 @@ export function buildJournal(
   const journal: Journal = {
     read: (key) => readEntry(records, key),
     list: (query = {}) => listEntries(records, query),
-    listAttention: (query = {}) => listAttention(records, query),
+    listAttention: (query = {}) => listAttentionItems(records, query),
     count: () => countRecords(records),
     resolve: async (key, resolution, note) => {
       await core.resolve(key, resolution, note);

@@ -20,7 +20,7 @@ function sendGroup(store: JournalStore, queued: readonly QueuedWrite[]) {
   const { group, repeated, left } = takeGroup(queued);
   const sent = writeGroup(store, group);
   // One that waited for the write of its key before would only find that it is too late.
-  for (const write of repeated) write.resolve(writeAlone(store, write));
+  for (const write of repeated) write.resolve(writeOne(store, write));
   return { sent, left };
 }
 
@@ -45,7 +45,7 @@ function takeGroup(queued: readonly QueuedWrite[]) {
 async function writeGroup(store: JournalStore, group: readonly QueuedWrite[]): Promise<void> {
   const [first, second] = group;
   if (first && !second) {
-    const written = writeAlone(store, first);
+    const written = writeOne(store, first);
     first.resolve(written);
     await written.catch(() => {});
     return;
@@ -54,20 +54,24 @@ async function writeGroup(store: JournalStore, group: readonly QueuedWrite[]): P
     const results = await store.writeAll?.(group.map(({ key, change }) => ({ key, change })));
     for (const [index, write] of group.entries()) {
       const written = results?.[index];
-      write.resolve(typeof written === 'boolean' ? written : writeAgain(store, write));
+      write.resolve(typeof written === 'boolean' ? written : writeAfterGroup(store, write));
     }
   } catch (error) {
-    for (const write of group) write.resolve(writeAgain(store, write, error));
+    for (const write of group) write.resolve(writeAfterGroup(store, write, error));
   }
 }
 
-async function writeAlone(store: JournalStore, { key, change }: RecordWrite): Promise<boolean> {
+async function writeOne(store: JournalStore, { key, change }: RecordWrite): Promise<boolean> {
   return (await store.write(key, change)) === true;
 }
 
 /** Writes alone what a group might have written: the record then has the version of this write, which no other has. */
-async function writeAgain(store: JournalStore, write: RecordWrite, groupError?: unknown): Promise<boolean> {
-  const written = await writeAlone(store, write).catch((error: unknown) => {
+async function writeAfterGroup(
+  store: JournalStore,
+  write: RecordWrite,
+  groupError?: unknown,
+): Promise<boolean> {
+  const written = await writeOne(store, write).catch((error: unknown) => {
     // A transaction of the merchant failed as a whole with the group, and the merchant needs the error that it failed with.
     throw write.change.mustCommit ? error : (groupError ?? error);
   });

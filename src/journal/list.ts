@@ -28,12 +28,12 @@ export async function readEntry(records: Records, key: string): Promise<JournalE
   return toEntry(named.name, record, named.number, records.now);
 }
 
-const limit = /* @__PURE__ */ optionalNumber(
+const limitOption = /* @__PURE__ */ optionalNumber(
   (value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 0),
   'limit must be a whole number.',
 );
 
-const STATES: Readonly<Record<JournalState, true>> = {
+const KNOWN_STATES: Readonly<Record<JournalState, true>> = {
   begun: true,
   completed: true,
   not_sent: true,
@@ -46,11 +46,11 @@ const STATES: Readonly<Record<JournalState, true>> = {
 const querySchema = /* @__PURE__ */ (() =>
   z.strictObject({
     state: optionalValue<JournalState>(
-      (value) => typeof value === 'string' && Object.hasOwn(STATES, value),
-      `state must be one of ${Object.keys(STATES).join(', ')}.`,
+      (value) => typeof value === 'string' && Object.hasOwn(KNOWN_STATES, value),
+      `state must be one of ${Object.keys(KNOWN_STATES).join(', ')}.`,
     ),
     reference: optionalValue<string>((value) => typeof value === 'string', 'reference must be text.'),
-    limit,
+    limit: limitOption,
   } satisfies OptionsShape<JournalQuery>))();
 
 /** Yields the entries that a query asks for, oldest first. */
@@ -82,7 +82,7 @@ async function* listOwner(records: Records, reference: string): AsyncGenerator<L
 }
 
 const attentionQuerySchema = /* @__PURE__ */ (() =>
-  z.strictObject({ limit } satisfies OptionsShape<AttentionQuery>))();
+  z.strictObject({ limit: limitOption } satisfies OptionsShape<AttentionQuery>))();
 
 /** Yields what is made of each record that needs a person, oldest first. `method` is the one that was called. */
 export async function* listNeeding<T>(
@@ -98,7 +98,7 @@ export async function* listNeeding<T>(
 }
 
 /** Yields what a person has to decide, oldest first. */
-export const listAttention = (
+export const listAttentionItems = (
   records: Records,
   query: AttentionQuery,
 ): AsyncGenerator<AttentionItem, void, void> =>

@@ -10,13 +10,13 @@ import { type HeldReference, releaseReferences } from './references.ts';
 
 const A_TIME = "a Date or milliseconds since 1970: new Date('2025-11-01')";
 
-const isTime = (value: unknown) => Number.isFinite(value instanceof Date ? value.getTime() : value);
+const isValidTime = (value: unknown) => Number.isFinite(value instanceof Date ? value.getTime() : value);
 
 const pruneOptionsSchema = /* @__PURE__ */ (() =>
   z.strictObject({
     before: z.pipe(
       z
-        .custom<Date | number>(isTime, {
+        .custom<Date | number>(isValidTime, {
           error: `prune needs before, ${A_TIME}. Nothing was deleted.`,
           abort: true,
         })

@@ -120,7 +120,7 @@ export class Records {
    * charge might exist.
    */
   async read(name: RecordName): Promise<Found & { readonly isNew: boolean }> {
-    const { record: stored, isNew = false } = await this.readText(toStoreKey(name));
+    const { record: stored, isNew = false } = await this.readStored(toStoreKey(name));
     if (!stored) return { record: null, version: null, isNew };
     const record = parseLedgerRecord(parseJson(stored.text));
     if (record) return { record, version: stored.version, isNew };
@@ -152,7 +152,7 @@ export class Records {
         index: createIndex(record, now, dueIn),
       };
       const written = { ...ruled, found: { record, version } };
-      if (await this.writeText(toStoreKey(name), change)) return written;
+      if (await this.compareAndSwap(toStoreKey(name), change)) return written;
       found = await this.read(name);
       // A driver that reconnected might have written twice, and returned the result of the second write only.
       if (found.version === version) return written;
@@ -166,7 +166,7 @@ export class Records {
   }
 
   /** Reads what the store has under a key, and what time it is there. */
-  async readText(key: string): Promise<StoreRead> {
+  async readStored(key: string): Promise<StoreRead> {
     const at = readClocks();
     const read = await callStore(this.store, 'read', async () => toRead(await this.store.read(key)));
     this.#setClock(read.now, at);
@@ -178,7 +178,7 @@ export class Records {
    *
    * @throws {JournalError} if the store fails, and does not show whether the write was done.
    */
-  writeText(key: string, change: RecordChange): Promise<boolean> {
+  compareAndSwap(key: string, change: RecordChange): Promise<boolean> {
     const { store } = this;
     return callStore(store, 'written', async () => {
       try {
@@ -201,7 +201,7 @@ export class Records {
     for (;;) {
       const query: ListQuery = { by, after, limit: PAGE_SIZE };
       // A page does not tell the time. What is read of any record does.
-      if (!this.unread) await this.readText(toStoreKey({ kind: 'order', id: '' }));
+      if (!this.unread) await this.readStored(toStoreKey({ kind: 'order', id: '' }));
       const page: readonly ListedRecord[] = await callStore(this.store, 'listed', async () => {
         if (typeof this.store.list !== 'function') throw missingMethodError('list');
         return [...(await this.store.list(query))];
@@ -238,7 +238,7 @@ export class Records {
     const attentionAt = toStoredTime(Math.min(at, now));
     const index = { kind, createdAt: now, attentionAt, dueAt: now + UNREADABLE_PAUSE };
     const version = crypto.randomUUID();
-    await this.writeText(key, { expected, version, text, mustCommit: false, index }).catch(() => {});
+    await this.compareAndSwap(key, { expected, version, text, mustCommit: false, index }).catch(() => {});
   }
 
   /** Returns how many records are due, and in how many milliseconds the next one is. */

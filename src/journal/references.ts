@@ -38,8 +38,8 @@ export async function claimReference(
       mustCommit: true,
       index: null,
     };
-    if (await records.writeText(key, change)) return true;
-    const { record } = await records.readText(key);
+    if (await records.compareAndSwap(key, change)) return true;
+    const { record } = await records.readStored(key);
     if (record?.version === change.version) return true;
     if (record && !(await isFree(records, record, reference, own))) return false;
     expected = record?.version ?? null;
@@ -72,7 +72,7 @@ async function isFree(
 
 /** Returns who has claimed a reference; `undefined`: nobody. */
 export async function findOwner(records: Records, reference: string): Promise<RecordName | undefined> {
-  const { record } = await records.readText(toReferenceKey(reference));
+  const { record } = await records.readStored(toReferenceKey(reference));
   const owner = readOwner(record);
   return owner === undefined ? undefined : parseStoreKey(owner);
 }
@@ -91,7 +91,7 @@ export async function releaseReferences(records: Records, held: readonly HeldRef
 
 async function findVoidClaim(records: Records, { name, reference }: HeldReference) {
   const key = toReferenceKey(reference);
-  const { record: claim } = await records.readText(key);
+  const { record: claim } = await records.readStored(key);
   if (!claim || readOwner(claim) !== toStoreKey(name)) return undefined;
   const { record } = await records.read(name);
   return isClaimVoid(record, reference) ? { key, version: claim.version } : undefined;

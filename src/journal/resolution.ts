@@ -58,10 +58,10 @@ export function validateResolution(resolution: Resolution, note: ResolutionNote)
   };
 }
 
-const DECISIONS: readonly unknown[] = ['not_charged', 'accepted', 'closed'] satisfies PlainDecision[];
+const PLAIN_DECISIONS: readonly unknown[] = ['not_charged', 'accepted', 'closed'] satisfies PlainDecision[];
 
 function validateWord(resolution: PlainDecision): PlainDecision {
-  if (DECISIONS.includes(resolution)) return resolution;
+  if (PLAIN_DECISIONS.includes(resolution)) return resolution;
   throw unknownError(quoteKey(redactReference(resolution)));
 }
 

@@ -117,7 +117,7 @@ async function decidePayment(resolving: Resolving, decision: PlainDecision): Pro
     decision === 'not_charged' && (await hasNamed(resolving, preview(resolving, before, fits)));
   const rule: Rule = (seen, reviewer) => resolve(seen, number, decision, reviewer, isConfirmed);
   const ready = await makeDecidable(resolving, before, fits, rule, decision);
-  await write(resolving, ready, rule, decision);
+  await writeResolution(resolving, ready, rule, decision);
   return { number, isNew: true };
 }
 
@@ -244,7 +244,7 @@ async function makeDecidable(
   if (rule(ready, createReviewer(resolving, ready)).is !== 'done')
     throw unfitError(ready, number, decision, records.now);
   if (ready === record) return record;
-  const { found } = await write(
+  const { found } = await writeResolution(
     resolving,
     record,
     (before, reviewer) => takeBack(before, number, reviewer),
@@ -265,7 +265,7 @@ interface Written {
 }
 
 /** Writes a decision about what the person saw. */
-async function write(
+async function writeResolution(
   resolving: Resolving,
   seen: LedgerRecord,
   rule: Rule,
@@ -356,5 +356,5 @@ async function writeReference(resolving: Resolving, reference: string): Promise<
     return !payment || !(isNone(payment) || payment.charge.is === 'made');
   };
   const ready = await makeDecidable(resolving, record, fits, rule, 'reference');
-  return await write(resolving, ready, rule, 'reference');
+  return await writeResolution(resolving, ready, rule, 'reference');
 }

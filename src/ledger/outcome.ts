@@ -36,7 +36,7 @@ export interface MadeCharge {
 }
 
 /** What came of an attempt. */
-export type Outcome =
+export type AttemptOutcome =
   | { readonly is: 'none'; readonly why: 'not_sent' | 'rejected'; readonly error?: RecordedError | undefined }
   | {
       readonly is: 'unknown';
@@ -95,7 +95,7 @@ export function complete(
   before: LedgerRecord | null,
   owner: Owner,
   ask: Ask,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   now: number,
 ): Completed {
   const payment = findSending(before, ask.attempt);
@@ -106,7 +106,7 @@ export function complete(
   return { record: recordWinner(keepNamed(record, payment.charge.named, now)) };
 }
 
-function completeOwn(record: LedgerRecord, payment: Sending, outcome: Outcome): Payment {
+function completeOwn(record: LedgerRecord, payment: Sending, outcome: AttemptOutcome): Payment {
   const { claiming: _, ...rest } = payment;
   switch (outcome.is) {
     case 'none': {
@@ -154,7 +154,7 @@ function learnLate(
   before: LedgerRecord | null,
   owner: Owner,
   ask: Ask,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   now: number,
 ): Completed {
   const isMade = outcome.is === 'made';
@@ -219,14 +219,14 @@ export function recordClaim(
     isClosed || !isUnresolved(payment, now)
       ? rest
       : isElsewhere || !isClaimed
-        ? refuse(rest, reference, isElsewhere)
+        ? dropReference(rest, reference, isElsewhere)
         : recordMade(before, payment, made);
   const record = putPayment(before, before.payments.indexOf(payment) + 1, confirmed);
   return recordWinner(isNamedElsewhere ? record : keepNamed(record, referenceOf(payment), now));
 }
 
 /** The reference is another payment's. A person's reference goes again, and what a response named stays named. */
-function refuse(payment: Payment, reference: string, isElsewhere: boolean): Payment {
+function dropReference(payment: Payment, reference: string, isElsewhere: boolean): Payment {
   const { charge } = payment;
   if (charge.is !== 'unknown') return payment;
   if (charge.why === 'added') return { ...payment, charge: { is: 'closed' } };

@@ -115,16 +115,16 @@ export function resolve(
   const { payment, record: before } = found;
   const isRefuted = decision === 'not_charged' && isConfirmed;
   if (isRefuted || !listFitting(before, number, reviewer.now).includes(decision)) return { is: 'unfit' };
-  const decided = addEntry(payment, decide(payment, decision), decision, reviewer);
+  const decided = addEntry(payment, applyDecision(payment, decision), decision, reviewer);
   return { is: 'done', record: recordWinner(putPayment(before, number, decided)) };
 }
 
-type Found =
+type SeenPayment =
   | { readonly payment: Payment; readonly record: LedgerRecord }
   | { readonly payment?: undefined; readonly resolved: Resolved };
 
 /** Finds the payment, if it is as the person saw it and this resolution is not recorded yet. */
-function findSeen(record: LedgerRecord | null, number: number, { id, sight, now }: Reviewer): Found {
+function findSeen(record: LedgerRecord | null, number: number, { id, sight, now }: Reviewer): SeenPayment {
   const payment = record?.payments[number - 1];
   if (!record || !payment) return { resolved: { is: 'changed' } };
   if (payment.resolutions.some((entry) => entry.id === id)) return { resolved: { is: 'done', record } };
@@ -132,7 +132,7 @@ function findSeen(record: LedgerRecord | null, number: number, { id, sight, now 
   return { payment, record };
 }
 
-function decide(payment: Payment, decision: PlainDecision): Payment {
+function applyDecision(payment: Payment, decision: PlainDecision): Payment {
   if (decision === 'accepted') return { ...payment, accepted: true };
   const { claiming: _claiming, pace: _pace, ...rest } = payment;
   if (decision === 'not_charged') return { ...rest, charge: { is: 'none', why: 'not_charged' } };

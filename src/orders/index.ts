@@ -13,7 +13,7 @@ import { getRecords } from '../journal/core.ts';
 import type { AttentionQuery } from '../journal/journal.ts';
 import { findOrderHandler } from './handlers.ts';
 import { type OrderPaymentsOptions, validateOrderId, validateOrderPaymentsOptions } from './options.ts';
-import { type OrderPressOptions, pressPay } from './press.ts';
+import { type OrderPressOptions, pressOrder } from './press.ts';
 import type { OrderInReview, OrderStatus } from './status.ts';
 import {
   listOrdersInReview,
@@ -169,10 +169,10 @@ export function createOrderPayments(options: OrderPaymentsOptions): OrderPayment
   return {
     charge: (order, input, pressOptions = {}) =>
       track('charge', order, (id) =>
-        pressPay(context, id, operations.chargeMobileMoney, input, pressOptions),
+        pressOrder(context, id, operations.chargeMobileMoney, input, pressOptions),
       ),
     checkout: (order, input, pressOptions = {}) =>
-      track('checkout', order, (id) => pressPay(context, id, operations.initialize, input, pressOptions)),
+      track('checkout', order, (id) => pressOrder(context, id, operations.initialize, input, pressOptions)),
     read: (order, readOptions = {}) => track('read', order, (id) => readStatus(context, id, readOptions)),
     wait: (order, waitOptions = {}) => track('wait', order, (id) => waitForOrder(context, id, waitOptions)),
     listInReview: (query = {}) => listOrdersInReview(context, query),

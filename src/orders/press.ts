@@ -62,7 +62,7 @@ const pressOptionsSchema = /* @__PURE__ */ (() =>
   } satisfies OptionsShape<OrderPressOptions>))();
 
 /** One press, as its steps share it. */
-interface Press<Input, Request extends CreateRequest, Result> {
+interface OrderPress<Input, Request extends CreateRequest, Result> {
   readonly context: OrdersContext;
   readonly keyed: KeyedCall<Input, Request, Result>;
   readonly origin: Origin;
@@ -71,7 +71,7 @@ interface Press<Input, Request extends CreateRequest, Result> {
 }
 
 /** Pays an order, if what is recorded of it allows that, and returns how far it is then. */
-export async function pressPay<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+export async function pressOrder<Input, Request extends CreateRequest, Result extends AnyTransaction>(
   context: OrdersContext,
   id: string,
   operation: CreateOperation<Input, Request, Result>,
@@ -124,7 +124,7 @@ function addError(status: OrderStatus, error: unknown, differs: boolean): OrderS
 }
 
 async function decideAndPay<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  pressing: Press<Input, Request, Result>,
+  pressing: OrderPress<Input, Request, Result>,
 ): Promise<OrderStatus> {
   const { context, keyed, origin, since, startAnother } = pressing;
   const { access, records } = context;
@@ -156,7 +156,7 @@ async function decideAndPay<Input, Request extends CreateRequest, Result extends
       case 'limit':
         return addError(status(), limitError(), true);
       case 'check': {
-        const checked = await checkAll(pressing, ask, found, decision.references);
+        const checked = await checkPayments(pressing, ask, found, decision.references);
         if (!checked.found) return checked.status;
         known = checked.found;
         break;
@@ -176,7 +176,7 @@ async function decideAndPay<Input, Request extends CreateRequest, Result extends
 
 /** Sends the request of a claimed payment, and returns how far the order is then. */
 async function send<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  { context: { access, records }, keyed }: Press<Input, Request, Result>,
+  { context: { access, records }, keyed }: OrderPress<Input, Request, Result>,
   key: KeyContext,
   claim: Claim,
 ): Promise<OrderStatus> {
@@ -220,8 +220,8 @@ const limitError = () =>
  *
  * @throws {AuthenticationError} if the service refuses the API key: that is the merchant's to correct.
  */
-async function checkAll<Input, Request extends CreateRequest, Result>(
-  { context, keyed: { name, call }, origin }: Press<Input, Request, Result>,
+async function checkPayments<Input, Request extends CreateRequest, Result>(
+  { context, keyed: { name, call }, origin }: OrderPress<Input, Request, Result>,
   ask: Ask,
   known: Found,
   references: readonly string[],
@@ -274,7 +274,7 @@ const MAX_READ_DELAY = 500;
  * but not for longer than a request can take.
  */
 async function join<Input, Request extends CreateRequest, Result>(
-  { context, keyed: { name, call } }: Press<Input, Request, Result>,
+  { context, keyed: { name, call } }: OrderPress<Input, Request, Result>,
   ask: Ask,
   joined: Found,
   number: number,

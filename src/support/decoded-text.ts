@@ -96,7 +96,7 @@ function decodeEscape(match: readonly (string | undefined)[]): [decoded: string,
   const [whole = '', unicode, codePoint, byte, space, percents, hexadecimal, decimal, name] = match;
   if (percents !== undefined) return [...decodePercents(percents)];
   if (space !== undefined) return [[' ', whole.length]];
-  if (name !== undefined) return [[NAMES.get(name.toLowerCase()) ?? whole, whole.length]];
+  if (name !== undefined) return [[CHARACTER_NAMES.get(name.toLowerCase()) ?? whole, whole.length]];
   const hex = unicode ?? codePoint ?? byte ?? hexadecimal;
   if (hex !== undefined) return [[toCharacter(Number.parseInt(hex, 16)), whole.length]];
   if (decimal !== undefined) return [[toCharacter(Number(decimal)), whole.length]];
@@ -126,7 +126,7 @@ function decodeBytes(percents: string): [decoded: string, length: number] | unde
 }
 
 /** The HTML names of the characters that can be in keys, email addresses and phone numbers. */
-const NAMES: ReadonlyMap<string, string> = /* @__PURE__ */ (() =>
+const CHARACTER_NAMES: ReadonlyMap<string, string> = /* @__PURE__ */ (() =>
   new Map(
     Object.entries({
       amp: '&',

@@ -380,7 +380,7 @@ function listSendSteps(context: StepContext, process: At<'claimed' | 'sent'>, in
       return undefined;
     });
 }
-function toOutcome({ is, ref, other }: Answer, isClaimed: boolean): rules.Outcome {
+function toOutcome({ is, ref, other }: Answer, isClaimed: boolean): rules.AttemptOutcome {
   if (is === 'made' && ref !== undefined) return toMade(ref, isClaimed, other);
   if (is === 'none') return { is, why: 'rejected' };
   return { is: 'unknown', reference: ref, isClaimed };

@@ -100,7 +100,7 @@ test('gives each write of a group its own result (property)', async () => {
         for (const version of [`${name}.first`, `${name}.second`]) {
           const change = { expected, version, text: version, mustCommit, index: null };
           const written = await new Records(stored.store, 10_000)
-            .writeText(key, change)
+            .compareAndSwap(key, change)
             .catch(() => undefined);
           expectRightResult(stored, { key, expected, version }, written);
           if (!written) return;

@@ -36,7 +36,7 @@ const walks: Readonly<Record<string, () => Promise<unknown>>> = {
   amount: () => plain.initialize({ amount: '25.50', customer_email: input.customer_email }),
   reference: async () => {
     const [entry] = service.ledger.list();
-    if (entry) service.ledger.settle(entry.reference, 'success');
+    if (entry) service.ledger.end(entry.reference, 'success');
     return await plain.waitForFinalStatus(entry?.reference ?? '');
   },
   key: () => keyed.chargeMobileMoney(input, { idempotencyKey: `key-${++count}` }),

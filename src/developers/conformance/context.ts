@@ -100,7 +100,11 @@ export function createWrite(key: string, index: Partial<RecordIndex> | null = nu
 }
 
 /** Writes a record over the one before, if there is one. */
-export async function write(store: JournalStore, key: string, index: Partial<RecordIndex> | null = null) {
+export async function writeRecord(
+  store: JournalStore,
+  key: string,
+  index: Partial<RecordIndex> | null = null,
+) {
   const { change } = createWrite(key, index);
   const expected = (await store.read(key)).record?.version ?? null;
   const isWritten = await store.write(key, { ...change, expected });

@@ -1,4 +1,4 @@
-import { assert, type ConformanceCases, createKeys, expectRecord, readNow, write } from './context.ts';
+import { assert, type ConformanceCases, createKeys, expectRecord, readNow, writeRecord } from './context.ts';
 
 /** What `journal.prune` needs of a store. */
 export const deletionCases: ConformanceCases = {
@@ -7,9 +7,10 @@ export const deletionCases: ConformanceCases = {
     const dueAt = await readNow(store);
     const [first = '', changed = '', upper = '', last = '', kept = ''] = createKeys(5);
     const index = { attentionAt: 1, dueAt };
-    const before = await write(store, changed, index);
-    const changes = new Map<string, Awaited<ReturnType<typeof write>>>();
-    for (const key of [first, changed, upper, last, kept]) changes.set(key, await write(store, key, index));
+    const before = await writeRecord(store, changed, index);
+    const changes = new Map<string, Awaited<ReturnType<typeof writeRecord>>>();
+    for (const key of [first, changed, upper, last, kept])
+      changes.set(key, await writeRecord(store, key, index));
     const versionOf = (key: string) => changes.get(key)?.version ?? '';
     const count = await store.delete([
       { key: 'no record', version: versionOf(kept) },
@@ -23,7 +24,7 @@ export const deletionCases: ConformanceCases = {
     for (const key of [changed, upper, kept])
       await expectRecord(reader, key, changes.get(key) ?? null, 'after others were deleted');
     // Nothing of the old record is left.
-    await write(reader, first, {});
+    await writeRecord(reader, first, {});
     const { records, attention } = (await store.count?.()) ?? { records: 4, attention: 3 };
     const isRight = records === 4 && attention === 3;
     assert(isRight, `count returned ${records} records, attention ${attention}, and 4 are left, attention 3`);

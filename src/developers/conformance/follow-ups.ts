@@ -12,7 +12,7 @@ import {
   LATER,
   readNow,
   SOON,
-  write,
+  writeRecord,
 } from './context.ts';
 
 const kinds = ['key', 'order'] as const;
@@ -22,7 +22,7 @@ export const followUpCases: ConformanceCases = {
   async 'returns a record when it is due, and not before'(context) {
     const [writer, store] = [await context.openHandle(), await context.openPart('followUps')];
     const dueAt = (await readNow(store)) + SOON;
-    await write(writer, 'order', { dueAt });
+    await writeRecord(writer, 'order', { dueAt });
     const found = await expectDueAt(store, 'order', dueAt, LATER, 'a record');
     assert(found.at === dueAt, `claimDue returned a record at ${found.at}, which was due at ${dueAt}`);
     await expectSameRecord(writer, found, 'claimDue');
@@ -34,11 +34,11 @@ export const followUpCases: ConformanceCases = {
     const keys = createKeys(5);
     for (const kind of kinds) {
       for (const index of [3, 0, 4, 2, 1])
-        await write(store, `${kind} ${index}`, { kind, dueAt: now - 10 + index });
-      await write(store, `${kind} later`, { kind, dueAt: now + LATER });
-      await write(store, `${kind} never`, { kind });
+        await writeRecord(store, `${kind} ${index}`, { kind, dueAt: now - 10 + index });
+      await writeRecord(store, `${kind} later`, { kind, dueAt: now + LATER });
+      await writeRecord(store, `${kind} never`, { kind });
     }
-    await write(store, 'no index', null);
+    await writeRecord(store, 'no index', null);
     for (const kind of kinds) {
       const { due } = await store.countDue({ kind });
       assert(due === keys.length, `countDue returned ${due}, and ${keys.length} of the kind ${kind} are due`);
@@ -53,7 +53,7 @@ export const followUpCases: ConformanceCases = {
     const [store = await context.openPart('followUps')] = stores;
     const now = await readNow(store);
     const keys = createKeys(20);
-    for (const key of keys) await write(store, key, { dueAt: now });
+    for (const key of keys) await writeRecord(store, key, { dueAt: now });
     const claims = [...stores, ...stores, ...stores].map((each) => claim(each, LATER, 'order', 3));
     const claimed = (await Promise.all(claims)).flatMap(({ records }) => records);
     claimed.push(...(await claim(store, LATER)).records);
@@ -61,14 +61,18 @@ export const followUpCases: ConformanceCases = {
       const count = claimed.filter((record) => record.key === key).length;
       assert(count === 1, `claimDue returned a record that was due ${count} times within its lease`);
     }
-    await write(store, 'again', { dueAt: now });
+    await writeRecord(store, 'again', { dueAt: now });
     const { claimedAt } = await expectDueAt(store, 'again', now, SOON, 'a record');
     await expectDueAt(store, 'again', claimedAt + SOON, LATER, 'a claimed record');
   },
   async 'changes nothing but the time when a record is due by a claim'(context) {
     const store = await context.openPart('followUps');
     const now = await readNow(store);
-    const change = await write(store, 'order', { createdAt: now - 2, attentionAt: now - 1, dueAt: now });
+    const change = await writeRecord(store, 'order', {
+      createdAt: now - 2,
+      attentionAt: now - 1,
+      dueAt: now,
+    });
     await expectDueAt(store, 'order', now, LATER, 'a record');
     await expectRecord(store, 'order', change, 'after a claim');
     for (const by of ['createdAt', 'attentionAt'] as const) {
@@ -85,27 +89,27 @@ export const followUpCases: ConformanceCases = {
     const now = await readNow(store);
     const expectClaimed = async (keys: string[], situation: string) =>
       expectKeys((await claim(other, LATER)).records, keys, `claimDue, after ${situation},`);
-    await write(store, 'order', { dueAt: now });
+    await writeRecord(store, 'order', { dueAt: now });
     await expectClaimed(['order'], 'a write of a record that is due');
-    await write(store, 'order', { dueAt: now - 1 });
+    await writeRecord(store, 'order', { dueAt: now - 1 });
     await expectClaimed(['order'], 'a claim and a write of a record that is due');
-    await write(store, 'order', { dueAt: now });
-    await write(store, 'order', { dueAt: now + LATER });
+    await writeRecord(store, 'order', { dueAt: now });
+    await writeRecord(store, 'order', { dueAt: now + LATER });
     await expectClaimed([], 'a record that was due is due later');
-    await write(store, 'order', { dueAt: now });
-    await write(store, 'order', {});
+    await writeRecord(store, 'order', { dueAt: now });
+    await writeRecord(store, 'order', {});
     await expectClaimed([], 'a record that was due is never due');
-    await write(store, 'order', { dueAt: now });
-    await write(store, 'order', null);
+    await writeRecord(store, 'order', { dueAt: now });
+    await writeRecord(store, 'order', null);
     await expectClaimed([], 'a record that was due has no index');
-    await write(store, 'order', { kind: 'key', dueAt: now });
+    await writeRecord(store, 'order', { kind: 'key', dueAt: now });
     await expectClaimed([], 'a record has become one of another kind');
   },
   async 'counts a record as due that is due too late'(context) {
     const store = await context.openPart('followUps');
     const latest = (await readNow(store)) + Math.floor(MAX_DUE_IN);
-    await write(store, 'order right', { dueAt: latest - LATER });
-    await write(store, 'order wrong', { dueAt: latest + LATER });
+    await writeRecord(store, 'order right', { dueAt: latest - LATER });
+    await writeRecord(store, 'order wrong', { dueAt: latest + LATER });
     const { due, nextIn } = await store.countDue({ kind: 'order' });
     assert(due === 1, `countDue returned ${due}, and one record is due later than MAX_DUE_IN from now`);
     expectNear(nextIn ?? 0, MAX_DUE_IN - 2 * LATER, MAX_DUE_IN - LATER, 'nextIn of countDue');
@@ -133,15 +137,15 @@ export const followUpCases: ConformanceCases = {
       );
     };
     const now = await readNow(store);
-    await write(store, 'key', { kind: 'key', dueAt: now });
-    await write(store, 'key later', { kind: 'key', dueAt: now + LATER / 2 });
-    await write(store, 'order never', {});
-    await write(store, 'no index', null);
+    await writeRecord(store, 'key', { kind: 'key', dueAt: now });
+    await writeRecord(store, 'key later', { kind: 'key', dueAt: now + LATER / 2 });
+    await writeRecord(store, 'order never', {});
+    await writeRecord(store, 'no index', null);
     await expectCount(0, null, 'and no order is planned');
-    for (const key of createKeys(3)) await write(store, key, { dueAt: now });
+    for (const key of createKeys(3)) await writeRecord(store, key, { dueAt: now });
     await expectCount(3, null, 'and three are due');
-    await write(store, 'order latest', { dueAt: now + 3 * LATER });
-    await write(store, 'order later', { dueAt: now + 2 * LATER });
+    await writeRecord(store, 'order latest', { dueAt: now + 3 * LATER });
+    await writeRecord(store, 'order later', { dueAt: now + 2 * LATER });
     await expectCount(3, now + 2 * LATER, 'and two are due later');
     await expectCount(3, now + 2 * LATER, 'and it had been counted before');
     const claimed = await claim(store, LATER);

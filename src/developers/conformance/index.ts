@@ -8,7 +8,7 @@ import {
   type OpenStore,
   type OptionalPart,
   optionalMethods,
-  write,
+  writeRecord,
 } from './context.ts';
 import { deletionCases } from './deletions.ts';
 import { followUpCases } from './follow-ups.ts';
@@ -96,7 +96,7 @@ function createWithoutCase(part: OptionalPart): ConformanceCases {
       const store = await context.openHandle();
       const present = methods.find((method) => store[method] !== undefined);
       assert(!present, `the store has ${present}: remove '${part}' from "without", so that it is tested`);
-      const change = await write(store, 'order 17', { attentionAt: 0, dueAt: 0 });
+      const change = await writeRecord(store, 'order 17', { attentionAt: 0, dueAt: 0 });
       await expectRecord(store, 'order 17', change, 'after a write');
     },
   };

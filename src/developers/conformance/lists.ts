@@ -9,7 +9,7 @@ import {
   readNow,
   SOON,
   waitUntil,
-  write,
+  writeRecord,
 } from './context.ts';
 
 /** The latest time of an index, in milliseconds since 1970. */
@@ -26,7 +26,11 @@ export const listCases: ConformanceCases = {
     const places = keys.map((key, index) => ({ key, at: times[index] ?? 0 }));
     // As they do not come in their order.
     for (const { key, at } of [...places.filter((_, index) => index % 2), ...places.toReversed()])
-      await write(store, key, { kind: key.endsWith('3') ? 'key' : 'order', createdAt: at, attentionAt: at });
+      await writeRecord(store, key, {
+        kind: key.endsWith('3') ? 'key' : 'order',
+        createdAt: at,
+        attentionAt: at,
+      });
     for (const by of ['createdAt', 'attentionAt'] as const) {
       for (const limit of [1, 3, 100]) {
         const listed = await listPages(reader, by, limit);
@@ -39,7 +43,7 @@ export const listCases: ConformanceCases = {
       }
     }
     // The latest time that a store has to hold.
-    await write(store, 'order late', { createdAt: MAX_TIME });
+    await writeRecord(store, 'order late', { createdAt: MAX_TIME });
     const [late] = (await listPages(reader, 'createdAt', 100)).slice(-1);
     assert(
       late?.at === MAX_TIME,
@@ -54,13 +58,13 @@ export const listCases: ConformanceCases = {
       assert(records === 3, `count returned ${records} records, and 3 have an index`);
       assert(attention === keys.length, `count returned attention ${attention} instead of ${keys.length}`);
     };
-    await write(store, 'reference', null);
-    await write(store, 'order never', {});
-    await write(store, 'order later', { kind: 'key', attentionAt: (await readNow(store)) + LATER });
-    await write(store, 'order now', { attentionAt: await readNow(store) });
+    await writeRecord(store, 'reference', null);
+    await writeRecord(store, 'order never', {});
+    await writeRecord(store, 'order later', { kind: 'key', attentionAt: (await readNow(store)) + LATER });
+    await writeRecord(store, 'order now', { attentionAt: await readNow(store) });
     await expectAttention(['order now'], 'and one record is listed later, and one never');
     const soon = (await readNow(store)) + SOON;
-    await write(store, 'order later', { attentionAt: soon });
+    await writeRecord(store, 'order later', { attentionAt: soon });
     await waitUntil(store, soon);
     await expectAttention(['order now', 'order later'], 'once the time of both has come');
   },
@@ -77,16 +81,16 @@ export const listCases: ConformanceCases = {
       const isRight = records === created.length && count === attention.length;
       assert(isRight, `count returned ${records} records, attention ${count}, ${situation}`);
     };
-    await write(store, 'moved', { createdAt: 10, attentionAt: 30 });
-    await write(store, 'order', { createdAt: 20, attentionAt: 20 });
+    await writeRecord(store, 'moved', { createdAt: 10, attentionAt: 30 });
+    await writeRecord(store, 'order', { createdAt: 20, attentionAt: 20 });
     await expectLists(['moved', 'order'], ['order', 'moved'], 'after two writes');
-    await write(store, 'moved', { createdAt: 30, attentionAt: 10 });
+    await writeRecord(store, 'moved', { createdAt: 30, attentionAt: 10 });
     await expectLists(['order', 'moved'], ['moved', 'order'], 'after the index of one has changed');
-    await write(store, 'moved', { createdAt: 30 });
+    await writeRecord(store, 'moved', { createdAt: 30 });
     await expectLists(['order', 'moved'], ['order'], 'after the attentionAt of one has become null');
-    await write(store, 'moved', null);
+    await writeRecord(store, 'moved', null);
     await expectLists(['order'], ['order'], 'after the index of one has become null');
-    await write(store, 'moved', { createdAt: 5, attentionAt: 5 });
+    await writeRecord(store, 'moved', { createdAt: 5, attentionAt: 5 });
     await expectLists(['moved', 'order'], ['moved', 'order'], 'after one has an index again');
   },
 };

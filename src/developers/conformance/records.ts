@@ -10,7 +10,7 @@ import {
   LATER,
   readNow,
   waitUntil,
-  write,
+  writeRecord,
 } from './context.ts';
 
 const DAY = 86_400_000;
@@ -71,7 +71,7 @@ export const recordCases: ConformanceCases = {
       );
       before = now;
     }
-    await write(store, 'order 17');
+    await writeRecord(store, 'order 17');
     for (const handle of [store, ...others]) {
       const { isNew } = await handle.read('order 18');
       assert(isNew === undefined, 'read returned isNew after the first write');
@@ -123,7 +123,7 @@ export const recordCases: ConformanceCases = {
   async 'shows a write to each handle once it has resolved'(context) {
     const handles = await context.openHandles(3);
     for (const writer of [...handles, ...handles]) {
-      const change = await write(writer, 'order 17');
+      const change = await writeRecord(writer, 'order 17');
       for (const reader of [...handles, await context.openHandle()])
         await expectRecord(reader, 'order 17', change, 'after a write of another handle had resolved');
     }
@@ -154,8 +154,8 @@ export const recordCases: ConformanceCases = {
   async 'gives each of many writes together its own result'(context) {
     const [store, other] = [await context.openHandle(), await context.openHandle()];
     const [taken = '', changed = '', ...free] = createKeys(12);
-    const kept = await write(other, taken);
-    const before = await write(other, changed);
+    const kept = await writeRecord(other, taken);
+    const before = await writeRecord(other, changed);
     const writes = free.map((key, index) => createWrite(key, { createdAt: index, dueAt: index }));
     const replacement = createWrite(changed);
     writes.splice(3, 0, createWrite(taken));
@@ -184,7 +184,7 @@ export const recordCases: ConformanceCases = {
   },
   async 'keeps every record after all handles are closed'(context) {
     const [store, other] = [await context.openHandle(), await context.openHandle()];
-    const [first, second] = [await write(store, 'order 1'), await write(other, 'order 2')];
+    const [first, second] = [await writeRecord(store, 'order 1'), await writeRecord(other, 'order 2')];
     await context.closeAll();
     const later = await context.openHandle();
     await expectRecord(later, 'order 1', first, 'after all handles were closed');

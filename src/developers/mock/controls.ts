@@ -169,14 +169,14 @@ export function createControls(service: PaymentService, webhooks: Webhooks): Pay
       return ledger.list().map(toTransaction);
     },
     get charges() {
-      return ledger.list().filter(isCharge).map(toCharge);
+      return ledger.list().filter(isCharge).map(toMockCharge);
     },
     get requests() {
       return service.exchanges.map(({ request }) => request);
     },
-    approve: (reference) => toTransaction(ledger.settle(reference, 'success')),
-    decline: (reference) => toTransaction(ledger.settle(reference, 'failed')),
-    abandon: (reference) => toTransaction(ledger.settle(reference, 'abandoned')),
+    approve: (reference) => toTransaction(ledger.end(reference, 'success')),
+    decline: (reference) => toTransaction(ledger.end(reference, 'failed')),
+    abandon: (reference) => toTransaction(ledger.end(reference, 'abandoned')),
     settleAfter: (reference, delay, status) => ledger.settleAfter(reference, delay, status),
     script: (reference, statuses) => ledger.script(reference, statuses),
     fault: (operation, fault, { times = 1 } = {}) => service.orderFault(operation, fault, times),
@@ -193,6 +193,6 @@ export function createControls(service: PaymentService, webhooks: Webhooks): Pay
   };
 }
 
-function toCharge({ reference, amount, currency, customer_email, mobileMoney }: ChargeEntry): MockCharge {
+function toMockCharge({ reference, amount, currency, customer_email, mobileMoney }: ChargeEntry): MockCharge {
   return { reference, amount, currency, customer_email, ...mobileMoney };
 }

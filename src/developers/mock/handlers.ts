@@ -8,7 +8,7 @@ import { loadMsw } from './msw.ts';
  *
  * @throws {Error} if MSW cannot be loaded
  */
-export function createHandlers({ baseUrl, respond }: Responder): HttpHandler[] {
+export function createHandlers({ baseUrl, respondTo: respond }: Responder): HttpHandler[] {
   const { http } = findMsw();
   const { origin } = new URL(baseUrl);
   // A pattern, because MSW would read a port or an IPv6 host in a path as parameters.

@@ -3,7 +3,7 @@ export interface Responder {
   /** With the version prefix, without a slash at the end. */
   readonly baseUrl: string;
   /** A response of type `error` stands for a connection that breaks. */
-  respond(request: Request): Promise<Response>;
+  respondTo(request: Request): Promise<Response>;
 }
 
 type Fetch = typeof globalThis.fetch;
@@ -11,7 +11,7 @@ type Fetch = typeof globalThis.fetch;
 const listening = new Set<Responder>();
 
 /** The fetch that each of ours has replaced. */
-const replaced = new WeakMap<Fetch, Fetch>();
+const replacedFetches = new WeakMap<Fetch, Fetch>();
 
 /**
  * Makes `fetch` send the requests for the responder's host to it. Requests to other hosts pass, untouched.
@@ -36,7 +36,7 @@ export function startListening(responder: Responder): void {
     );
   }
   listening.add(responder);
-  if (!replaced.has(globalThis.fetch)) replaceFetch();
+  if (!replacedFetches.has(globalThis.fetch)) replaceFetch();
 }
 
 /** Undoes {@link startListening}. The last responder puts back the fetch of before. */
@@ -44,7 +44,7 @@ export function stopListening(responder: Responder): void {
   listening.delete(responder);
   if (listening.size > 0) return;
   // Another library might have replaced fetch since. What it restores later is ours, which then only passes requests on.
-  const before = replaced.get(globalThis.fetch);
+  const before = replacedFetches.get(globalThis.fetch);
   if (before) globalThis.fetch = before;
 }
 
@@ -58,7 +58,7 @@ function replaceFetch(): void {
       return url && hosts.length > 0 ? respondAsFetch(hosts, url, args) : Reflect.apply(target, self, args);
     },
   });
-  replaced.set(ours, before);
+  replacedFetches.set(ours, before);
   globalThis.fetch = ours;
 }
 
@@ -86,7 +86,7 @@ async function respondAsFetch(
   const abort = () => aborted.reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    const response = await Promise.race([responder.respond(request), aborted.promise]);
+    const response = await Promise.race([responder.respondTo(request), aborted.promise]);
     if (response.type !== 'error') return response;
     throw new TypeError('fetch failed', { cause: new Error('The mock broke the connection.') });
   } finally {

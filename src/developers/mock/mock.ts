@@ -154,7 +154,7 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
     ledger: { clock, observers: [timers, webhooks] },
   });
   webhooks.start(service);
-  const responder: Responder = { baseUrl, respond: (request) => respond(service, request) };
+  const responder: Responder = { baseUrl, respondTo: (request) => respond(service, request) };
   const close = () => {
     stopListening(responder);
     service.breakConnections();

@@ -176,7 +176,7 @@ function createRoutes(context: ScriptApiContext): Route[] {
       const reference = isNext ? NEXT : findNamed(c).reference;
       if (script) controls.script(reference, script);
       else if (status && (isNext || after !== undefined)) controls.settleAfter(reference, after ?? 0, status);
-      else if (status) ledger.settle(reference, status);
+      else if (status) ledger.end(reference, status);
       return isNext ? null : view(findNamed(c));
     }),
     read('/requests', requestsQuery, ({ operation, reference, limit }) => ({
@@ -253,7 +253,7 @@ function createEntry(
     );
   }
   const entry = ledger.create(isCharge ? { ...payment, phone, network } : payment, { mode, returnUrl });
-  return status === undefined ? entry : ledger.settle(entry.reference, status);
+  return status === undefined ? entry : ledger.end(entry.reference, status);
 }
 
 /** Returns the latest items, or those of one transaction, newest first. */

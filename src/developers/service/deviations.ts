@@ -1,7 +1,7 @@
 import { isRecord, parseJson } from '../../support/untrusted.ts';
 
 /** A request, which a deviation can change before the service has it. */
-interface Sent {
+interface ReceivedRequest {
   readonly method: string;
   url: string;
   readonly headers: Headers;
@@ -29,8 +29,8 @@ interface Keys {
 type Memory = Map<string, unknown>;
 
 /** Changes a request, or responds in place of the service. */
-type OnRequest = (sent: Sent, memory: Memory, keys: Keys) => unknown;
-type OnResponse = (returned: Returned, sent: Sent, memory: Memory) => unknown;
+type OnRequest = (sent: ReceivedRequest, memory: Memory, keys: Keys) => unknown;
+type OnResponse = (returned: Returned, sent: ReceivedRequest, memory: Memory) => unknown;
 
 /** How a service breaks one assumption of docs/reference/service.md. */
 interface Deviation {
@@ -64,7 +64,7 @@ const onAmount = (label: string, change: (amount: number) => number) =>
   });
 
 /** Makes one transaction of the requests that have the same `name`. */
-const onEqual = (label: string, name: (sent: Sent) => string | null): Deviation => ({
+const onEqual = (label: string, name: (sent: ReceivedRequest) => string | null): Deviation => ({
   label,
   onRequest: (sent, memory) => {
     const earlier = memory.get(`${name(sent)}`);
@@ -76,7 +76,8 @@ const onEqual = (label: string, name: (sent: Sent) => string | null): Deviation 
   },
 });
 
-const refuse = (status: number, message: string) => Response.json({ status: false, message }, { status });
+const respondWithError = (status: number, message: string) =>
+  Response.json({ status: false, message }, { status });
 
 const FIELDS = ['amount', 'currency', 'customer_email', 'phone', 'network'];
 
@@ -95,7 +96,7 @@ export const deviations: Readonly<Record<string, Deviation>> = {
     headers.set('authorization', `Bearer ${testKey}`),
   ),
   'unknown-headers': onRequest('refuses the header X-Request-Id', ({ headers }) =>
-    headers.has('x-request-id') ? refuse(400, 'Unknown header.') : undefined,
+    headers.has('x-request-id') ? respondWithError(400, 'Unknown header.') : undefined,
   ),
   'status-false': onStart('responds with status false to a payment that was started', ({ body }) => {
     body.status = false;
@@ -117,7 +118,9 @@ export const deviations: Readonly<Record<string, Deviation>> = {
     },
   },
   'unknown-fields': onRequest('refuses a field that it does not know', ({ body }) =>
-    Object.keys(body).every((name) => FIELDS.includes(name)) ? undefined : refuse(422, 'Unknown field.'),
+    Object.keys(body).every((name) => FIELDS.includes(name))
+      ? undefined
+      : respondWithError(422, 'Unknown field.'),
   ),
   'test-charge': onRequest('charges with the test key', ({ url, headers }, _, { liveKey }) => {
     if (url.endsWith('/charge-mobile-money')) headers.set('authorization', `Bearer ${liveKey}`);
@@ -196,7 +199,7 @@ export function deviate(
   };
 }
 
-async function readRequest(request: Request): Promise<Sent> {
+async function readRequest(request: Request): Promise<ReceivedRequest> {
   const { method, url } = request;
   const text = method === 'GET' || method === 'HEAD' ? '' : await request.text();
   const parsed = parseJson(text);

@@ -62,7 +62,7 @@ const statusBody = z
     choices: { html: 'HTML page', json: 'JSON', empty: 'none' },
   });
 
-const replaced = (label: string, initial: string) =>
+const replacedField = (label: string, initial: string) =>
   text.clone().register(fieldInputs, { label, type: 'text', initial });
 
 /** The faults of requests: each with its name, its fields and their ranges. Everything else is made from this. */
@@ -127,16 +127,18 @@ export const faultSchema = z.discriminatedUnion(
     /** The service acts and responds with another amount: `TransactionMismatchError`, on a verify only with `expect`. */
     defineFault('wrongAmount', 'wrong amount', {
       /** Decimal text, such as `'2.55'`. */
-      amount: replaced('Amount', '2.55'),
+      amount: replacedField('Amount', '2.55'),
     }),
     /** The service acts and responds with another currency: the same errors as `wrongAmount`. */
-    defineFault('wrongCurrency', 'wrong currency', { currency: replaced('Currency', 'USD') }),
+    defineFault('wrongCurrency', 'wrong currency', { currency: replacedField('Currency', 'USD') }),
     /**
      * The service acts and responds with another reference, and with the `checkout_url` of that: `TransactionMismatchError`
      * on a verify. On a charge and an initialize the client cannot notice it, unless the text is not a reference. A verify of
      * that reference then finds nothing.
      */
-    defineFault('wrongReference', 'wrong reference', { reference: replaced('Reference', 'TXN-another') }),
+    defineFault('wrongReference', 'wrong reference', {
+      reference: replacedField('Reference', 'TXN-another'),
+    }),
     /** The service acts and responds with an undocumented status. The client reads it as `unrecognised`, never final. */
     defineFault('unrecognisedStatus', 'unrecognised status', {
       /** @default 'reversed' */

@@ -88,13 +88,13 @@ export interface LedgerOptions {
 }
 
 /** What a new transaction has beside the fields of its request. */
-export interface Origin {
+export interface EntryOrigin {
   readonly mode: KeyMode;
   readonly returnUrl?: string | undefined;
 }
 
-type Payment = z.output<typeof initializeInputSchema>;
-type Charge = z.output<typeof chargeMobileMoneyInputSchema>;
+type CheckoutRequest = z.output<typeof initializeInputSchema>;
+type ChargeRequest = z.output<typeof chargeMobileMoneyInputSchema>;
 
 /** Makes the plan of a transaction that might not exist yet. */
 type Planner = (createdAt: number) => Plan;
@@ -123,7 +123,7 @@ export class Ledger {
     return this.#entries.size;
   }
 
-  create(input: Payment | Charge, { mode, returnUrl }: Origin): Entry {
+  create(input: CheckoutRequest | ChargeRequest, { mode, returnUrl }: EntryOrigin): Entry {
     const now = this.#clock.now();
     const { newReference = numberReference, promptExpiry } = this.#options;
     const expiry: Plan | null =
@@ -192,7 +192,7 @@ export class Ledger {
   }
 
   /** Gives a transaction a final status now, and cancels what was planned. */
-  settle(reference: string, status: FinalStatus): Entry {
+  end(reference: string, status: FinalStatus): Entry {
     const entry = this.#require(reference);
     this.#change(entry, status, this.#clock.now(), null, ++this.#seq);
     return entry;

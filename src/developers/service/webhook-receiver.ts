@@ -30,7 +30,7 @@ export function isAccepted({ status, error }: Reception): boolean {
 }
 
 /** Of the body of a response, no more than this is kept. */
-const MAX_BODY_CHARS = 4_096;
+const MAX_REPLY_CHARS = 4_096;
 const MAX_ERROR_CHARS = 200;
 /** A `Request` needs an address. No request is sent to this one. */
 const HANDLER_URL = 'http://localhost/webhooks';
@@ -100,7 +100,7 @@ async function receive(
       if (response.status === 0) throw new Error('The response is an error.');
       reception.status = response.status;
       reception.body = '';
-      reception.body = (await response.text()).slice(0, MAX_BODY_CHARS);
+      reception.body = (await response.text()).slice(0, MAX_REPLY_CHARS);
     });
   } catch (error) {
     // A status counts, also if the body after it breaks or has no end.

@@ -24,7 +24,7 @@ export interface Config {
 /** Runs a command whose arguments are right. Returns whether it found what needs a person. */
 export type Run = (config: Config, screen: Screen) => Promise<boolean>;
 
-const NAMES = ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts'].map((extension) => `payments.${extension}`);
+const CONFIG_NAMES = ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts'].map((extension) => `payments.${extension}`);
 const NAME_IT = 'Name the module that exports payments and journal: --config src/payments.ts.';
 const EXPORT_IT = 'It must export the PaymentsClient as payments, and the journal of that client as journal.';
 
@@ -48,9 +48,12 @@ export async function loadConfig(
 }
 
 function findConfig(folder: string): string {
-  const [only, ...others] = NAMES.filter((name) => existsSync(resolve(folder, name)));
+  const [only, ...others] = CONFIG_NAMES.filter((name) => existsSync(resolve(folder, name)));
   if (only === undefined)
-    throw new CommandError(`There is no config in this folder: ${NAMES.slice(0, 3).join(', ')}, ….`, NAME_IT);
+    throw new CommandError(
+      `There is no config in this folder: ${CONFIG_NAMES.slice(0, 3).join(', ')}, ….`,
+      NAME_IT,
+    );
   if (others.length === 0) return only;
   throw new CommandError(
     `There are several configs in this folder: ${[only, ...others].join(', ')}.`,

@@ -24,11 +24,11 @@ export function prepareList(args: Arguments): Run {
       : createFormat(state === undefined, screen);
     try {
       const found = await printItems(list(journal, limit + 1), limit, (item) => out.print(...format(item)));
-      if (!json) await out.print(...(await describeEnd(journal, found, state, config)));
+      if (!json) await out.print(...(await describeListEnd(journal, found, state, config)));
       if (!json && found.hasMore) await out.print(`There are more than --limit ${limit}.`);
       return found.needed > 0;
     } catch (error) {
-      if (!isUnreadable(error)) throw error;
+      if (!isUnreadableRecord(error)) throw error;
       await err.print(...describeError(error, redact), UPGRADE);
       return true;
     }
@@ -52,7 +52,7 @@ function parseLimit(limit: string | undefined): number {
   throw usageError(`--limit takes a whole number from 1 on, not "${limit}".`);
 }
 
-interface Found {
+interface ListedCount {
   readonly listed: number;
   /** How many of them need a person. */
   readonly needed: number;
@@ -65,7 +65,7 @@ async function printItems(
   items: AsyncGenerator<Listed, void, void>,
   limit: number,
   print: (item: Listed) => Promise<boolean>,
-): Promise<Found> {
+): Promise<ListedCount> {
   let listed = 0;
   let needed = 0;
   try {
@@ -87,7 +87,7 @@ async function printItems(
 const UPGRADE =
   'A newer version of the package might have written them: install it. Until then they need a person.';
 
-function isUnreadable(error: unknown): error is JournalError {
+function isUnreadableRecord(error: unknown): error is JournalError {
   return error instanceof JournalError && error.outcome === 'unknown' && !error.retryable;
 }
 
@@ -115,9 +115,9 @@ function createFormat(isAttention: boolean, { out, show }: Screen) {
   };
 }
 
-async function describeEnd(
+async function describeListEnd(
   journal: Journal,
-  { listed, needed }: Found,
+  { listed, needed }: ListedCount,
   state: string | undefined,
   config: string | undefined,
 ): Promise<string[]> {

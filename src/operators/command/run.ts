@@ -19,7 +19,7 @@ const COMMANDS: Readonly<Record<string, (args: Arguments) => Run>> = {
   desk: prepareDesk,
   prune: preparePrune,
 };
-const NAMES = Object.keys(COMMANDS);
+const COMMAND_NAMES = Object.keys(COMMANDS);
 
 /** The exit codes, by which a cron job tells what to do. */
 const DONE = 0;
@@ -57,11 +57,11 @@ export async function runJournalCommand(args: readonly string[], terminal: Termi
 
 function prepare(args: Arguments): Run {
   const { command } = args;
-  if (command === undefined) throw usageError(`Name a command: ${NAMES.join(', ')}.`);
+  if (command === undefined) throw usageError(`Name a command: ${COMMAND_NAMES.join(', ')}.`);
   const found = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
   if (found) return found(args);
-  const nearest = findNearestName(command, NAMES);
-  const advice = nearest ? `Did you mean ${nearest}?` : `There are: ${NAMES.join(', ')}.`;
+  const nearest = findNearestName(command, COMMAND_NAMES);
+  const advice = nearest ? `Did you mean ${nearest}?` : `There are: ${COMMAND_NAMES.join(', ')}.`;
   throw usageError(`Unknown command "${command.slice(0, 40)}". ${advice}`);
 }
 

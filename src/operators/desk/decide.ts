@@ -6,7 +6,7 @@ import type { JournalEntry } from '../../journal/journal.ts';
 import type { Resolution } from '../../journal/resolution.ts';
 import type { Offer } from '../../ledger/resolve.ts';
 import { OFFERS } from '../words.ts';
-import { describeError, type Sources } from './read.ts';
+import { describeReadError, type Sources } from './read.ts';
 
 /** What was refused, with what the person typed. */
 export interface Refused {
@@ -38,7 +38,7 @@ export async function decide(
     const revision = form.get('revision') ?? undefined;
     return { entry: await payments.resolve(name, resolution, { by, reason, revision }) };
   } catch (error) {
-    return refuse(explain(error), error instanceof PaymentsError && error.retryable ? 503 : 409);
+    return refuse(explainDecisionError(error), error instanceof PaymentsError && error.retryable ? 503 : 409);
   }
 }
 
@@ -53,8 +53,8 @@ function toResolution(offer: Offer, reference: string, checkoutUrl: string): Res
 }
 
 /** Returns what an error says, and whether something was changed. */
-function explain(error: unknown): string {
-  const message = describeError(error);
+function explainDecisionError(error: unknown): string {
+  const message = describeReadError(error);
   if (message.includes('Nothing was changed')) return message;
   const { code, nextStep, retryable }: Partial<PaymentsError> = error instanceof PaymentsError ? error : {};
   if (code === 'journal_error' && retryable)

@@ -16,7 +16,7 @@ interface Happening {
   readonly reason?: string;
 }
 
-const DECISIONS = {
+const DECISION_TEXTS = {
   not_charged: 'No charge exists',
   accepted: 'Taken as it is',
   closed: 'Closed',
@@ -50,7 +50,9 @@ function listHappenings(number: number, entry: JournalEntry): Happening[] {
       at,
       number,
       text:
-        typeof resolution === 'string' ? DECISIONS[resolution] : `Its transaction is ${resolution.reference}`,
+        typeof resolution === 'string'
+          ? DECISION_TEXTS[resolution]
+          : `Its transaction is ${resolution.reference}`,
       by,
       reason,
     })),

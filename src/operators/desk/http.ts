@@ -55,7 +55,7 @@ const STATUSES: Readonly<Record<keyof typeof REFUSALS, number>> = {
 };
 
 /** Refuses a request, with a text that says why. */
-export function refuse(why: keyof typeof REFUSALS): Response {
+export function refuseRequest(why: keyof typeof REFUSALS): Response {
   const response = respond(`${REFUSALS[why]}\n`, {
     status: STATUSES[why],
     type: 'text/plain; charset=utf-8',
@@ -69,11 +69,11 @@ export async function admit(
   request: Request,
   authorize: ReviewDeskOptions['authorize'],
 ): Promise<string | Response> {
-  if (!authorize) return refuse('no authorize');
+  if (!authorize) return refuseRequest('no authorize');
   const by = await authorize(request);
   if (isResponse(by)) return by;
   const isName = typeof by === 'string' && /^[^\p{Cc}\p{Cs}]{1,200}$/u.test(by.trim());
-  return isName ? by.trim() : refuse('not authorized');
+  return isName ? by.trim() : refuseRequest('not authorized');
 }
 
 /** By what it has: a framework can bring its own class. */
@@ -99,15 +99,15 @@ const MAX_FORM_BYTES = 32 * 1024;
 export async function readForm(request: Request): Promise<URLSearchParams | Response> {
   const { body, bodyUsed, headers } = request;
   if (bodyUsed || !headers.get('content-type')?.startsWith('application/x-www-form-urlencoded'))
-    return refuse('form');
+    return refuseRequest('form');
   const decoder = new TextDecoder();
   let text = '';
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
-    if (size > MAX_FORM_BYTES) return refuse('too large');
+    if (size > MAX_FORM_BYTES) return refuseRequest('too large');
     text += decoder.decode(chunk, { stream: true });
   }
   text += decoder.decode();
-  return text === '' ? refuse('form') : new URLSearchParams(text);
+  return text === '' ? refuseRequest('form') : new URLSearchParams(text);
 }

@@ -5,11 +5,11 @@
  */
 
 import { decide } from './decide.ts';
-import { admit, isOwnForm, readForm, refuse, respond, seeOther } from './http.ts';
+import { admit, isOwnForm, readForm, refuseRequest, respond, seeOther } from './http.ts';
 import { type ReviewDeskOptions, validateReviewDeskOptions } from './options.ts';
 import { findSubjects, linkTo, linkToDone, listItems, parseSubject, readSubject } from './read.ts';
 import { renderFound, renderList, renderSubject } from './render.ts';
-import { assets } from './style.ts';
+import { deskAssets } from './style.ts';
 
 export type { Authorization, ReviewDeskOptions } from './options.ts';
 
@@ -44,14 +44,14 @@ export function createReviewDesk(options: ReviewDeskOptions): ReviewDesk {
     const { method, url } = request;
     const query = new URL(url).searchParams;
     if (method === 'POST')
-      return isOwnForm(request) ? await post(request, query, by) : refuse('another site');
-    if (method !== 'GET' && method !== 'HEAD') return refuse('method');
+      return isOwnForm(request) ? await post(request, query, by) : refuseRequest('another site');
+    if (method !== 'GET' && method !== 'HEAD') return refuseRequest('method');
     const page = await get(query);
     return method === 'HEAD' ? new Response(null, page) : page;
   };
 
   async function get(query: URLSearchParams): Promise<Response> {
-    const asset = assets.get(query.get('asset') ?? '');
+    const asset = deskAssets.get(query.get('asset') ?? '');
     if (asset) return respond(asset.text, { type: asset.type });
     const text = query.get('find')?.trim();
     if (text) return await find(text);
@@ -73,7 +73,7 @@ export function createReviewDesk(options: ReviewDeskOptions): ReviewDesk {
 
   async function post(request: Request, query: URLSearchParams, by: string): Promise<Response> {
     const page = parseSubject(query);
-    if (!page) return refuse('form');
+    if (!page) return refuseRequest('form');
     const form = await readForm(request);
     if (form instanceof Response) return form;
     const decided = await decide(sources, form, by);

@@ -132,7 +132,7 @@ function renderAsked(asked: Asked, entry: JournalEntry): Html {
   return html`The service says now: <b>${escapeUnprintable(asked.status)}</b>, <b>${formatMoney(asked)}</b>${renderDifference(asked, entry)}.`;
 }
 
-const DECISIONS: Readonly<Record<Offer, (entry: JournalEntry) => string>> = {
+const OFFER_LABELS: Readonly<Record<Offer, (entry: JournalEntry) => string>> = {
   reference: () => 'The charge exists',
   not_charged: () => 'No charge exists',
   accepted: (entry) => `Take ${formatMoney(entry.other ?? entry)} as it is`,
@@ -156,7 +156,7 @@ function renderOffer(
   refused: Refused | undefined,
 ): Html {
   const own = refused?.offer === offer ? refused : undefined;
-  const title = DECISIONS[offer](entry);
+  const title = OFFER_LABELS[offer](entry);
   const id = `${offer}-${number}`;
   return html`<details name="offers-${number}"${own ? html` open` : ''}>
 <summary>${title}</summary>

@@ -30,14 +30,14 @@ export async function listItems({ journal }: Sources, query: URLSearchParams): P
   try {
     for await (const item of journal.listAttention({ limit: limit + 1 })) items.push(item);
   } catch (error) {
-    problem = describeError(error);
+    problem = describeReadError(error);
   }
   const more = items.length > limit && limit < MAX_ITEMS ? Math.min(limit + PAGE, MAX_ITEMS) : undefined;
   return { items: items.slice(0, limit), more, problem };
 }
 
 /** Returns the message of an error of this package, which holds no secret. @throws any other error, for the framework to log */
-export function describeError(error: unknown): string {
+export function describeReadError(error: unknown): string {
   if (error instanceof PaymentsError) return error.message;
   throw error;
 }
@@ -64,7 +64,7 @@ export async function findSubjects({ journal }: Sources, text: string): Promise<
     for (const name of [...names, { kind: 'key', id: text } as const])
       if (await journal.read(namePaymentOf(name, 1))) add(name);
   } catch (error) {
-    problem = describeError(error);
+    problem = describeReadError(error);
   }
   return { names: [...found.values()], problem };
 }
@@ -125,7 +125,7 @@ export async function readSubject(sources: Sources, page: RecordName, done?: str
       entry,
       asked: await askService(sources, entry),
     }));
-    const { status, problem } = kind === 'order' ? await readOrder(sources, id) : {};
+    const { status, problem } = kind === 'order' ? await readShownOrder(sources, id) : {};
     return {
       ...subject,
       payments: await Promise.all(payments),
@@ -134,15 +134,15 @@ export async function readSubject(sources: Sources, page: RecordName, done?: str
       status: entries.length > 0 ? 200 : 404,
     };
   } catch (error) {
-    return { ...subject, payments: [], order: undefined, problem: describeError(error), status: 503 };
+    return { ...subject, payments: [], order: undefined, problem: describeReadError(error), status: 503 };
   }
 }
 
-async function readOrder({ orderPayments }: Sources, id: string) {
+async function readShownOrder({ orderPayments }: Sources, id: string) {
   try {
     return { status: await orderPayments?.read(id), problem: undefined };
   } catch (error) {
-    return { status: undefined, problem: describeError(error) };
+    return { status: undefined, problem: describeReadError(error) };
   }
 }
 
@@ -158,6 +158,6 @@ async function askService({ payments }: Sources, entry: JournalEntry): Promise<A
     const { status, amount, currency } = transaction;
     return { status, amount, currency };
   } catch (error) {
-    return { problem: describeError(error) };
+    return { problem: describeReadError(error) };
   }
 }

@@ -96,12 +96,12 @@ export function createMysqlRunner(client: MysqlClient): MysqlRunner {
   return {
     runCommitted: (step) =>
       retryOvertaken(async () => {
-        assertNoTransaction(await readStatus(promised, CHECK));
+        assertNoTransaction(await readSessionStatus(promised, CHECK));
         return step(openSession(promised, true));
       }),
     async runAnywhere(step) {
       const run = () => step(openSession(promised, false));
-      const status = await readStatus(promised, CHECK);
+      const status = await readSessionStatus(promised, CHECK);
       // A deadlock rolls a transaction of the merchant back as a whole, so the step must not be run again outside it.
       const isAlone = isAutocommit(status) && !isInTransaction(status);
       return isAlone ? retryOvertaken(run) : run();
@@ -182,7 +182,7 @@ async function runOnPool<T>(
   for (let attempt = 1; ; attempt++) {
     const connection = await pool.getConnection();
     connection.on('error', ignore);
-    const status = await readStatus(connection, check).catch((error: unknown) => {
+    const status = await readSessionStatus(connection, check).catch((error: unknown) => {
       connection.destroy();
       // The server might have closed it while it was idle, or refuse the check inside a transaction.
       if (error instanceof JournalError || attempt === MAX_CONNECTION_ATTEMPTS) throw error;
@@ -262,7 +262,7 @@ function toRow(row: unknown): MysqlRow {
 const firstOf = (result: unknown): unknown => (Array.isArray(result) ? result[0] : undefined);
 
 /** Reads the status of a connection, by a statement that returns no rows. */
-async function readStatus(connection: MysqlConnection, check: string): Promise<number> {
+async function readSessionStatus(connection: MysqlConnection, check: string): Promise<number> {
   return statusOf(firstOf(await connection.query(toQuery(check))));
 }
 

@@ -154,13 +154,13 @@ export function buildMysqlStatements(table: string) {
       `${UPDATE_JOINED} (SELECT \`key\`, due_at FROM ${dueOf(kind)} (${IS_DUE} OR ${IS_TOO_LATE})
         ORDER BY due_at LIMIT ${toNumber(limit)} FOR UPDATE SKIP LOCKED) AS found
       STRAIGHT_JOIN ${records} AS kept FORCE INDEX (PRIMARY) ON kept.\`key\` = found.\`key\`
-      SET kept.due_before = found.due_at, kept.due_claim = ${toHex(id)},
+      SET kept.due_before = found.due_at, kept.due_claim = ${toHexLiteral(id)},
         kept.due_at = LAST_INSERT_ID(${NOW} + ${toNumber(lease)})
       WHERE kept.${IS_DUE} OR kept.${IS_TOO_LATE}`,
 
     /** Reads the records that `claimDue` has marked, by its `insertId`. */
     readClaimed: (id: Uint8Array, kind: RecordKind, dueAt: number) =>
-      `SELECT \`key\`, ${READ_COLUMNS}, due_before AS \`at\` FROM ${dueOf(kind)} due_at = ${toNumber(dueAt)} AND due_claim = ${toHex(id)}
+      `SELECT \`key\`, ${READ_COLUMNS}, due_before AS \`at\` FROM ${dueOf(kind)} due_at = ${toNumber(dueAt)} AND due_claim = ${toHexLiteral(id)}
       ORDER BY due_before, \`key\` LIMIT 1000000`,
 
     countDue: (kind: RecordKind) =>
@@ -232,10 +232,10 @@ function toNumber(value: number): string {
 const utf8 = new TextEncoder();
 const HEX_BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-const toHex = (bytes: Uint8Array) => `x'${Array.from(bytes, (byte) => HEX_BYTES[byte]).join('')}'`;
+const toHexLiteral = (bytes: Uint8Array) => `x'${Array.from(bytes, (byte) => HEX_BYTES[byte]).join('')}'`;
 
 /** Text of utf8mb4, whatever the character set of the connection is. */
-const toText = (text: string) => `_utf8mb4 ${toHex(utf8.encode(text))}`;
+const toText = (text: string) => `_utf8mb4 ${toHexLiteral(utf8.encode(text))}`;
 
 const toKey = (key: string) => toLimited('key', key, MAX_KEY_BYTES);
 const toVersion = (version: string) => toLimited('version', version, MAX_VERSION_BYTES);
@@ -243,7 +243,7 @@ const toVersion = (version: string) => toLimited('version', version, MAX_VERSION
 /** Without strict mode the server would cut off what is too long, and two keys could become one. */
 function toLimited(name: string, text: string, maxBytes: number): string {
   const bytes = utf8.encode(text);
-  if (bytes.length <= maxBytes) return toHex(bytes);
+  if (bytes.length <= maxBytes) return toHexLiteral(bytes);
   throw new JournalError(
     `A ${name} in this journal's table has at most ${maxBytes} bytes. Nothing was recorded or sent. Use a shorter one.`,
   );

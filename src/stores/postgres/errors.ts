@@ -18,14 +18,14 @@ export const IS_UNPREPARED = ['26000', '42P05', '0A000'];
 /** A table does not exist. */
 const IS_MISSING = ['42P01'];
 
-const MAX_DEPTH = 5;
+const MAX_CAUSE_DEPTH = 5;
 
 /**
  * Whether an error has one of these codes of PostgreSQL. Most drivers put it into `code`, and Drizzle into that of `cause`.
  * Prisma 7 puts it into `meta.driverAdapterError.cause.originalCode`, and older versions into `meta.code`.
  */
 export function hasSqlState(error: unknown, states: readonly string[], depth = 0): boolean {
-  if (!isObject(error) || depth > MAX_DEPTH) return false;
+  if (!isObject(error) || depth > MAX_CAUSE_DEPTH) return false;
   const { code, originalCode, cause, meta, driverAdapterError } = Object(error);
   return (
     [code, originalCode].some((state) => states.includes(state)) ||

@@ -71,7 +71,7 @@ export function createPostgresStore(
       if (rows) return rows;
       await sleep(Math.random() * attempts, undefined);
     }
-    throw overtakenError();
+    throw attemptsOvertakenError();
   };
   const writeAll: JournalStore['writeAll'] = async (writes) => {
     const given = writes.map(({ key, change: { expected, version, text, index } }) => {
@@ -104,7 +104,7 @@ export function createPostgresStore(
         if ((record?.version ?? null) !== expected) return false;
         await sleep(Math.random() * attempts, undefined);
       }
-      throw overtakenError();
+      throw attemptsOvertakenError();
     },
 
     async list({ by, after, limit }) {
@@ -145,7 +145,7 @@ function toColumns(index: RecordIndex | null): (string | null)[] {
   return [kind, ...times.map((time) => (time === null ? null : String(toStoredTime(time))))];
 }
 
-const overtakenError = () =>
+const attemptsOvertakenError = () =>
   new JournalError('Other processes wrote to the journal at each attempt. Nothing was changed. Try again.', {
     retryable: true,
   });

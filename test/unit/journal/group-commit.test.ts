@@ -32,7 +32,7 @@ function createHeldStore(writeAll: (writes: readonly RecordWrite[]) => (boolean 
 }
 
 const writeText = (store: JournalStore, key: string, mustCommit = true) =>
-  new Records(store, 10_000).writeText(key, createChange({ index: null, mustCommit }));
+  new Records(store, 10_000).compareAndSwap(key, createChange({ index: null, mustCommit }));
 
 test('sends a write at once, and those that come meanwhile together', async () => {
   const { write, keys, endAll } = createHeldStore((writes) => writes.map(({ key }) => key !== 'c'));

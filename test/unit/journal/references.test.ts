@@ -94,7 +94,7 @@ describe('not_charged', () => {
     const records = getRecords(journal);
     await completeKey(journal, 'k1', { is: 'unknown', reference: 'TXN-1' });
     // As a process leaves it that died after it wrote the reference and before it claimed it.
-    const { record } = await records.readText('reference txn-1');
+    const { record } = await records.readStored('reference txn-1');
     await records.delete([{ key: 'reference txn-1', version: record?.version ?? '' }]);
     await catchError(resolveKey(records, 'k1', 'not_charged', note, service));
     expect(await journal.read('k1')).toMatchObject({ state: 'unknown', reference: 'TXN-1' });

@@ -70,7 +70,7 @@ export function addCheckout(app: Hono<Env>, ledger: Ledger, returnUrl: string | 
     const chosen = outcomes.get(outcome);
     if (!chosen) throw new HttpRejection(400, 'Press a button of the checkout page.');
     // A final status stays as it is.
-    if (!isFinal(status)) ledger.settle(reference, chosen);
+    if (!isFinal(status)) ledger.end(reference, chosen);
     return c.redirect(`/checkout/${reference}?${LEAVING}`, 303);
   });
 }

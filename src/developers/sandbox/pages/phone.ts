@@ -61,7 +61,7 @@ function decide(ledger: Ledger, entry: Entry, decision: unknown): void {
     throw new HttpRejection(400, 'Approve or decline the charge.');
   }
   const { reference, status } = entry;
-  if (!isFinal(status)) ledger.settle(reference, decision === 'approve' ? 'success' : 'failed');
+  if (!isFinal(status)) ledger.end(reference, decision === 'approve' ? 'success' : 'failed');
 }
 
 /** Reads what a page of the phone shows from its address or form. A new page shows open prompts only. */

@@ -62,7 +62,7 @@ test('never send a request to the real address, without a response too', async (
   const responses = { missing: Promise.resolve(Response.json({})) };
   Reflect.deleteProperty(responses, 'missing');
   intercept(
-    ...createHandlers({ baseUrl: 'https://payments.example', respond: () => responses.missing }),
+    ...createHandlers({ baseUrl: 'https://payments.example', respondTo: () => responses.missing }),
     http.all('*', () => HttpResponse.text('the real address')),
   );
   await expect(fetch('https://payments.example/transactions/initialize')).rejects.toThrow();

@@ -48,7 +48,7 @@ describe('of transactions', () => {
     const ledger = new Ledger({ keep: 1000 });
     for (let count = 0; count < 5000; count++) {
       const { reference } = ledger.create(input, { mode: 'live' });
-      if (count % 2) ledger.settle(reference, 'success');
+      if (count % 2) ledger.end(reference, 'success');
       if (count > 1000) expect(ledger.size).toBeGreaterThanOrEqual(990);
       expect(ledger.size).toBeLessThanOrEqual(1000);
     }
