@@ -53,9 +53,6 @@ export const kinds: [string, (options?: JournalOptions) => Handles][] = [
   ],
 ];
 
-/** Under it no heartbeat writes, and no claim expires, however slow the machine is. */
-export const LONG_LEASE = 600_000;
-
 type Write = JournalStore['write'];
 
 /** Returns the state of the latest payment that a write of a key records; `undefined`: it records a claim of a reference. */
@@ -66,35 +63,25 @@ export function stateOf(text: string): JournalState | undefined {
 }
 
 /** Records in a map that a test can read and break, for journals with this lease. */
-export function sharedStore(lease = LONG_LEASE) {
+export function sharedStore(lease: number) {
   const records = new Map<string, StoredRecord>();
-  const writes: { key: string; state: JournalState | undefined; text: string }[] = [];
-  let clock: () => number = Date.now;
   const store: JournalStore = {
     async read(key) {
-      return { record: records.get(key) ?? null, now: clock() };
+      return { record: records.get(key) ?? null, now: Date.now() };
     },
     async write(key, { expected, version, text }) {
       if ((records.get(key)?.version ?? null) !== expected) return false;
       records.set(key, { version, text });
-      writes.push({ key, state: stateOf(text), text });
       return true;
     },
   };
   return {
     store,
     records,
-    /** Every write that was done, in order. */
-    writes,
-    states: (key: string) => writes.filter((write) => write.key === `key ${key}`).map(({ state }) => state),
     journal: (options?: JournalOptions) => createJournal(store, { lease, ...options }),
     /** Makes a journal whose writes that leave a key in one of these states go through `step`. */
     intercepted: (states: readonly JournalState[], step: (...write: Parameters<Write>) => Promise<boolean>) =>
       createJournal(interceptWrites(store, states, step), { lease }),
-    /** The store's own clock from now on. */
-    setClock(now: () => number) {
-      clock = now;
-    },
   };
 }
 

@@ -1,6 +1,5 @@
-import { vi } from 'vitest';
-import type { CreateOptions, PaymentsClient, PaymentsClientOptions } from '../../src/index.ts';
-import { API_KEY, charge, payment } from './service.ts';
+import type { CreateOptions, PaymentsClient } from '../../src/index.ts';
+import { charge, payment } from './service.ts';
 
 export const KEY = 'order-17';
 export const posts = ['initialize', 'chargeMobileMoney'] as const;
@@ -40,18 +39,3 @@ export const refusedConnection = async (url: string): Promise<Response> => {
   const cause = Object.assign(new Error(`connect ECONNREFUSED ${hostname}:${port}`), facts);
   throw new TypeError('fetch failed', { cause });
 };
-
-/** Runs `work` between claim and request: the first attempt gets no connection, and the retry calls the apiKey function. */
-export function betweenClaimAndRequest(work: () => unknown): PaymentsClientOptions {
-  vi.spyOn(Math, 'random').mockReturnValue(0);
-  let keys = 0;
-  let attempts = 0;
-  return {
-    apiKey: async () => {
-      if (++keys === 2) await work();
-      return API_KEY;
-    },
-    fetch: (url, init) => (++attempts === 1 ? refusedConnection(url) : fetch(url, init)),
-    maxRetries: 1,
-  };
-}

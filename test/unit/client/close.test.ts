@@ -90,7 +90,7 @@ test('a second close is the first one, and a closed client sends nothing', async
   expect(requests).toEqual([]);
 });
 
-test('close waits for an outcome that the journal takes after the call has ended', async () => {
+test('close waits for an outcome that the journal takes late', async () => {
   const store = memoryStore();
   let isDown = false;
   const { shop, clock, journal } = world({
@@ -162,11 +162,11 @@ test.for(['console.error', 'logger'])('close writes what has not ended with %s',
   if (where === 'console.error') vi.spyOn(console, 'error').mockImplementation(error);
   const logger = where === 'logger' ? { debug() {}, info() {}, warn() {}, error } : undefined;
   const { shop, clock } = world({ respond: never, client: { logger, timeout: 2 * MINUTE } });
-  shop.payments.chargeMobileMoney(momo, { idempotencyKey: `order-17 ${API_KEY}` }).catch(() => {});
+  shop.payments.chargeMobileMoney(momo, { idempotencyKey: `order\u2028${API_KEY}` }).catch(() => {});
   await clock.settle();
   await shop.payments.close();
   const line =
-    'payments: close: not ended after 30000 ms, and perhaps not recorded: chargeMobileMoney "order-17 [REDACTED]"';
+    'payments: close: not ended after 30000 ms, and perhaps not recorded: chargeMobileMoney "order [REDACTED]"';
   expect(error.mock.calls).toEqual([[line]]);
 });
 

@@ -36,146 +36,147 @@ function expectNoKey(error: unknown): void {
 
 type Row = [name: string, options: unknown, message: RegExp];
 
-const refused: Row[] = [
-  ['no options and no environment', undefined, /Pass apiKey.+PAYMENTS_API_KEY/],
-  ['no key', { baseUrl }, /Pass apiKey.+PAYMENTS_API_KEY/],
-  ['an empty key', { apiKey: '', baseUrl }, /Pass apiKey.+PAYMENTS_API_KEY/],
-  ['a key with a line break at its end', { apiKey: `${API_KEY}\n`, baseUrl }, /line break.+trim/],
-  ['a key with a line break inside', { apiKey: `${API_KEY}\r\nx-evil: 1`, baseUrl }, /line break.+trim/],
-  ['a key with a space', { apiKey: ` ${API_KEY}`, baseUrl }, /space/],
-  ['a key with its scheme', { apiKey: `Bearer ${API_KEY}`, baseUrl }, /Leave out "Bearer"/],
-  ['a key that is not ASCII', { apiKey: `${API_KEY}é`, baseUrl }, /not ASCII/],
-  ['a key with a zero-width space', { apiKey: `${API_KEY}\u200b`, baseUrl }, /not ASCII/],
-  ['a key with a NUL', { apiKey: `${API_KEY}\u0000`, baseUrl }, /not ASCII/],
-  ['a key that is a number', { apiKey: 5, baseUrl }, /must be a string, or a function/],
-  ['a key that is an object', { apiKey: { key: API_KEY }, baseUrl }, /must be a string, or a function/],
-  ['a promise of a key', { apiKey: Promise.resolve(API_KEY), baseUrl }, /must be a string, or a function/],
-  ['the key in place of the options', API_KEY, /options.+object.+apiKey/],
-  ['null in place of the options', null, /options.+object.+apiKey/],
-  ['the key undefined as text', { apiKey: 'undefined', baseUrl }, /PAYMENTS_API_KEY set/],
-  ['the key null as text', { apiKey: 'null', baseUrl }, /PAYMENTS_API_KEY set/],
-  ['a key with a variable in it', { apiKey: `sk_test_\${KEY:-}${API_KEY}`, baseUrl }, /PAYMENTS_API_KEY set/],
-  ['the base URL undefined as text', { ...good, baseUrl: 'undefined' }, /such as https:\/\//],
-  ['a base URL that is a variable', { ...good, baseUrl: `\${PAYMENTS_BASE_URL}` }, /such as https:\/\//],
-  [
-    'a base URL with a variable in it',
-    { ...good, baseUrl: `https://\${PAYMENTS_HOST}/api/v1` },
-    /PAYMENTS_BASE_URL set/,
-  ],
-  ...[0.99, '0', '', '1e3', '5,000', Number.NaN, Number.POSITIVE_INFINITY, null, 10n, true].map(
-    (maxAmount): Row => [
-      `a maxAmount that is ${typeof maxAmount} ${maxAmount}`,
-      { ...good, maxAmount },
-      /maxAmount must be a decimal of at least 1/,
-    ],
+/** A row for each of several values of an option. */
+const refuseEach = (name: string, message: RegExp, ...values: unknown[]): Row[] =>
+  values.map((value) => [`the ${name} ${inspect(value)}`, { [name]: value }, message]);
+
+/** A client does not take them. */
+const refusedInClient: Row[] = [
+  ...refuseEach('apiKey', /^There is no API key. Pass apiKey.+PAYMENTS_API_KEY/, '', undefined),
+  ...refuseEach(
+    'apiKey',
+    /space, a line break.+not ASCII.+trim.+Leave out "Bearer"/,
+    `${API_KEY}\n`,
+    ` ${API_KEY}`,
   ),
-  ...[`"${API_KEY}"`, `'${API_KEY}'`, ` "${API_KEY}"\n`, `\u201c${API_KEY}\u201d`].map(
-    (apiKey): Row => [`the key ${apiKey}`, { apiKey, baseUrl }, /quotation marks/],
+  ...refuseEach('apiKey', /line break.+trim/, `${API_KEY}\r\nx-evil: 1`, `Bearer ${API_KEY}`),
+  ...refuseEach('apiKey', /not ASCII/, `${API_KEY}é`, `${API_KEY}\u200b`, `${API_KEY}\u0000`),
+  ...refuseEach('apiKey', /must be a string, or a function/, 5, { key: API_KEY }, Promise.resolve(API_KEY)),
+  ...refuseEach('apiKey', /PAYMENTS_API_KEY set/, 'undefined', 'null', `sk_test_\${KEY:-}${API_KEY}`),
+  ...refuseEach(
+    'apiKey',
+    /quotation marks/,
+    `"${API_KEY}"`,
+    `'${API_KEY}'`,
+    ` "${API_KEY}"\n`,
+    `\u201c${API_KEY}\u201d`,
   ),
-  ['no base URL', { apiKey: API_KEY }, /Pass baseUrl.+PAYMENTS_BASE_URL/],
-  ['an empty base URL', { apiKey: API_KEY, baseUrl: '' }, /Pass baseUrl.+PAYMENTS_BASE_URL/],
-  ['a base URL without a scheme', { ...good, baseUrl: 'payments.example/api/v1' }, /such as https:\/\//],
-  ['a base URL that is only a path', { ...good, baseUrl: '/api/v1' }, /such as https:\/\//],
-  ['a base URL that is a URL object', { ...good, baseUrl: new URL(baseUrl) }, /such as https:\/\//],
-  ['http to another host', { ...good, baseUrl: 'http://payments.example/api/v1' }, /begin with https:\/\//],
-  ['http to a host named like this one', { ...good, baseUrl: 'http://localhost.evil.example' }, /https:\/\//],
-  [
-    'http to a host that begins like this one',
-    { ...good, baseUrl: 'http://127.0.0.1.evil.example' },
-    /https:\/\//,
-  ],
-  ['http to all addresses', { ...good, baseUrl: 'http://0.0.0.0/api/v1' }, /https:\/\//],
-  ['http to a private network', { ...good, baseUrl: 'http://192.168.0.1/api/v1' }, /https:\/\//],
-  ['another protocol', { ...good, baseUrl: 'ftp://payments.example/api/v1' }, /https:\/\//],
-  ['a file', { ...good, baseUrl: 'file:///api/v1' }, /https:\/\//],
-  [
-    'credentials in the base URL',
-    { ...good, baseUrl: `https://${API_KEY}:x@payments.example` },
-    /goes into apiKey/,
-  ],
-  [
-    'a user name in the base URL',
-    { ...good, baseUrl: `https://${API_KEY}@payments.example` },
-    /goes into apiKey/,
-  ],
-  [
-    'a password in the base URL',
-    { ...good, baseUrl: `https://:${API_KEY}@payments.example` },
-    /goes into apiKey/,
-  ],
-  ['a query in the base URL', { ...good, baseUrl: `${baseUrl}?key=${API_KEY}` }, /no query/],
-  ['an empty query in the base URL', { ...good, baseUrl: `${baseUrl}?` }, /no query/],
-  ['a fragment in the base URL', { ...good, baseUrl: `${baseUrl}#${API_KEY}` }, /no fragment/],
-  ['a misspelt key', { apikey: API_KEY, baseUrl }, /^Unknown option "apikey"\. Did you mean apiKey\?$/],
-  ...['apiKey', 'baseUrl', 'mode', 'fetch', 'transport', 'logger', 'onEvent', 'polling', 'journal'].map(
-    (name): Row => [`null as ${name}`, { ...good, [name]: null }, new RegExp(`^${name} must (?:be|have)`)],
+  ...refuseEach('baseUrl', /Pass baseUrl.+PAYMENTS_BASE_URL/, '', undefined),
+  ...refuseEach(
+    'baseUrl',
+    /such as https:\/\//,
+    ...['undefined', `\${PAYMENTS_BASE_URL}`, 'payments.example/api/v1', '/api/v1', new URL(baseUrl)],
   ),
-  ['fetch that is no function', { ...good, fetch: 'fetch' }, /fetch must be a function/],
-  ['onEvent that is no function', { ...good, onEvent: [] }, /onEvent must be a function/],
-  ['a logger without levels', { ...good, logger: () => {} }, /logger must have.+console/],
-  ['polling that is no object', { ...good, polling: 5 }, /polling must be an object/],
-  [
-    'a misspelt polling option',
-    { ...good, polling: { minDealy: 5 } },
-    /^Unknown option "polling\.minDealy"\. Did you mean polling\.minDelay\?$/,
-  ],
+  ...refuseEach('baseUrl', /PAYMENTS_BASE_URL set/, `https://\${PAYMENTS_HOST}/api/v1`),
+  ...refuseEach(
+    'baseUrl',
+    /begin with https:\/\//,
+    ...['http://payments.example', 'http://localhost.evil.example', 'http://127.0.0.1.evil.example'],
+    ...['http://0.0.0.0/api/v1', 'http://192.168.0.1/api/v1', 'ftp://payments.example', 'file:///api/v1'],
+  ),
+  ...refuseEach(
+    'baseUrl',
+    /goes into apiKey/,
+    `https://${API_KEY}@payments.example`,
+    `https://:${API_KEY}@payments.example`,
+  ),
+  ...refuseEach(
+    'baseUrl',
+    /no query and no fragment/,
+    `${baseUrl}?key=${API_KEY}`,
+    `${baseUrl}?`,
+    `${baseUrl}#${API_KEY}`,
+  ),
+  ...refuseEach(
+    'maxAmount',
+    /maxAmount must be a decimal of at least 1/,
+    ...[0.99, '0', '', '1e3', '5,000', Number.NaN, Number.POSITIVE_INFINITY, 10n, true],
+  ),
+  ...[
+    'apiKey',
+    'baseUrl',
+    'mode',
+    'maxAmount',
+    'fetch',
+    'transport',
+    'logger',
+    'onEvent',
+    'polling',
+    'journal',
+  ].flatMap((name) => refuseEach(name, new RegExp(`^${name} must (?:be|have)`), null)),
+  ...refuseEach('fetch', /fetch must be a function/, 'fetch'),
+  ...refuseEach('onEvent', /onEvent must be a function/, []),
+  ...refuseEach('logger', /logger must have.+console/, () => {}),
+  ...refuseEach('polling', /polling must be an object/, 5),
+  ...refuseEach('polling', /^Unknown option "polling\.minDealy"\. Did you mean polling\.minDelay\?$/, {
+    minDealy: 5,
+  }),
+  ...refuseEach('apikey', /^Unknown option "apikey"\. Did you mean apiKey\?$/, API_KEY),
 ];
+
+const line = `b\r\nx: ${API_KEY}`;
 
 /** Neither a client nor a call takes them. */
 const refusedInBoth: Row[] = [
-  ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '1000', null, true].map(
-    (timeout): Row => [`the timeout ${inspect(timeout)}`, { timeout }, /timeout must be milliseconds/],
+  ...refuseEach(
+    'timeout',
+    /timeout must be milliseconds/,
+    0,
+    -1,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    2 ** 31,
+    '1000',
+    null,
+    true,
   ),
-  ...[-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '2', null].map(
-    (maxRetries): Row => [
-      `the maxRetries ${inspect(maxRetries)}`,
-      { maxRetries },
-      /maxRetries must be a whole number/,
-    ],
+  ...refuseEach(
+    'maxRetries',
+    /maxRetries must be a whole number/,
+    -1,
+    0.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    '2',
+    null,
   ),
-  ['a misspelt option', { timeuot: 5 }, /^Unknown option "timeuot"\. Did you mean timeout\?$/],
-  ['an option that there is not', { retries: 3 }, /^Unknown option "retries"\. There are: .*maxRetries/],
-  [
-    'Authorization in headers',
-    { headers: { Authorization: `Bearer ${API_KEY}` } },
+  ...refuseEach('timeuot', /^Unknown option "timeuot"\. Did you mean timeout\?$/, 5),
+  ...refuseEach('retries', /^Unknown option "retries"\. There are: .*maxRetries/, 3),
+  ...refuseEach(
+    'headers',
     /authorization is set by the client/,
-  ],
-  [
-    'authorization in other letters',
-    { headers: { aUTHORIZATION: API_KEY } },
-    /authorization is set by the client/,
-  ],
-  [
-    'Content-Type in headers',
-    { headers: { 'Content-Type': 'text/plain' } },
-    /content-type is set by the client/,
-  ],
-  ['Host in headers', { headers: { host: 'evil.example' } }, /host is set by the client/],
-  [
-    'Transfer-Encoding in headers',
-    { headers: { 'transfer-encoding': 'chunked' } },
-    /transfer-encoding is set/,
-  ],
-  ['a header name with a line break', { headers: { [`a\r\nb: ${API_KEY}`]: 'c' } }, /name that is not valid/],
-  ['a header name with a space', { headers: { 'a b': 'c' } }, /name that is not valid/],
-  ['an empty header name', { headers: { '': 'c' } }, /name that is not valid/],
-  [
-    'a header value with a line break',
-    { headers: { 'x-a': `b\r\nx: ${API_KEY}` } },
+    { Authorization: `Bearer ${API_KEY}` },
+    { aUTHORIZATION: API_KEY },
+  ),
+  ...refuseEach('headers', /content-type is set by the client/, { 'Content-Type': 'text/plain' }),
+  ...refuseEach('headers', /host is set by the client/, { host: 'evil.example' }),
+  ...refuseEach('headers', /transfer-encoding is set/, { 'transfer-encoding': 'chunked' }),
+  ...refuseEach('headers', /name that is not valid/, { [line]: 'c' }, { 'a b': 'c' }, { '': 'c' }),
+  ...refuseEach(
+    'headers',
     /header x-a must be a string/,
-  ],
-  ['a header value beyond Latin-1', { headers: { 'x-a': '₵' } }, /header x-a must be a string/],
-  ['a header value that is no string', { headers: { 'x-a': 5 } }, /header x-a must be a string/],
-  ['a header value that is undefined', { headers: { 'x-a': undefined } }, /header x-a must be a string/],
-  ['headers as a Headers object', { headers: new Headers({ 'x-a': 'b' }) }, /headers must be an object/],
-  ['headers as pairs', { headers: [['x-a', 'b']] }, /headers must be an object/],
-  ['null as headers', { headers: null }, /headers must be an object/],
-  ['headers as text', { headers: 'x-a: b' }, /headers must be an object/],
+    { 'x-a': line },
+    { 'x-a': '₵' },
+    { 'x-a': 5 },
+    { 'x-a': undefined },
+  ),
+  ...refuseEach(
+    'headers',
+    /headers must be an object/,
+    new Headers({ 'x-a': 'b' }),
+    [['x-a', 'b']],
+    null,
+    'x-a: b',
+  ),
 ];
 
 test.for([
-  ...refused,
-  ...refusedInBoth.map(([name, options, message]): Row => [name, { ...good, ...Object(options) }, message]),
+  ...[...refusedInClient, ...refusedInBoth].map(
+    ([name, options, message]): Row => [name, { ...good, ...Object(options) }, message],
+  ),
+  ['no options and no environment', undefined, /Pass apiKey.+PAYMENTS_API_KEY/],
+  ['the key in place of the options', API_KEY, /options.+object.+apiKey/],
+  ['null in place of the options', null, /options.+object.+apiKey/],
 ])('refuses a client with %s', ([, options, message]) => {
   const error = catchRefusal(options);
   expect(error).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: false });
@@ -191,14 +192,12 @@ class Options {
 
 const refusedInCalls: Row[] = [
   ...refusedInBoth,
-  ['null as signal', { signal: null }, /signal must be an AbortSignal/],
-  ['an AbortController as signal', { signal: new AbortController() }, /signal must be an AbortSignal/],
-  ['a signal without listeners', { signal: { throwIfAborted() {} } }, /signal must be an AbortSignal/],
-  [
-    'a signal without aborted',
-    { signal: { throwIfAborted() {}, addEventListener() {}, removeEventListener() {} } },
+  ...refuseEach(
+    'signal',
     /signal must be an AbortSignal/,
-  ],
+    ...[null, new AbortController(), { throwIfAborted() {} }],
+    { throwIfAborted() {}, addEventListener() {}, removeEventListener() {} },
+  ),
   ['null in place of its options', null, /object/],
   // Only some of them would be read.
   ['inherited options', Object.create({ timeout: 5_000 }), /object/],

@@ -27,7 +27,7 @@ async function observe({
   return { results, requests, events: events.map((event) => ({ ...event, duration: 0 })), keys };
 }
 
-test('calls without a key are as those of a client without a journal, and nothing is recorded', async () => {
+test('calls without a key are as without a journal, and record nothing', async () => {
   const options = { idempotencyKey: null };
   const withJournal = await observe({ options });
   expect(withJournal).toEqual(await observe({ options, client: { journal: undefined } }));

@@ -22,6 +22,23 @@ function openBroken(
   return { ...begun, store, other: begun.start({ store }), errors, listReports };
 }
 
+test.for([
+  ['completed', 200],
+  ['rejected', 422],
+] as const)('a call ends once its outcome is recorded as %s', async ([state, status]) => {
+  const { shop, journal, clock } = openBroken(
+    (store) =>
+      interceptWrites(store, state, async (write) => {
+        await sleep(SECOND);
+        return await write();
+      }),
+    { respond: () => (status === 200 ? undefined : new Response('{}', { status })) },
+  );
+  await charged(shop.payments).catch(() => {});
+  expect(clock.now).toBeGreaterThanOrEqual(SECOND);
+  expect(await journal.read(KEY)).toMatchObject({ state });
+});
+
 test.for<[string, () => Promise<never>]>([
   ['always fails', failWrite],
   ['never responds', never],
@@ -129,7 +146,7 @@ const loseResponses =
     },
   });
 
-test('a process recognises its own outcome after the response to its write was lost', async () => {
+test('recognises its own outcome if the response to its write was lost', async () => {
   let steps = 0;
   let hasSent = false;
   const isAway = () => hasSent && ++steps <= 3;

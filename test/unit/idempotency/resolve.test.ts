@@ -9,7 +9,16 @@ import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { API_KEY, catchError, EMAIL, PHONE, successBodies } from '../../helpers/service.ts';
-import { momo, type ProcessOptions, type Respond, SECOND, type World, world } from '../../helpers/world.ts';
+import {
+  getReference,
+  MINUTE,
+  momo,
+  type ProcessOptions,
+  type Respond,
+  SECOND,
+  type World,
+  world,
+} from '../../helpers/world.ts';
 
 const other = { idempotencyKey: 'order-18' };
 const always = { times: Number.POSITIVE_INFINITY };
@@ -132,7 +141,7 @@ test('overrules nothing that the service returned', async () => {
   expect(await journal.read('order-19')).toMatchObject({ state: 'completed', reference, resolutions: [] });
 });
 
-test('refuses not_charged if the service has what an error named, also once closed', async () => {
+test('refuses not_charged if the service has what an error named', async () => {
   const { shop, journal } = world({
     respond: (request, handle) =>
       request.method === 'GET'
@@ -239,7 +248,7 @@ test.for([{ amount: '25.49' }, { currency: 'NGN' }])(
   },
 );
 
-test('a transaction of another amount is accepted once the service says success', async () => {
+test('another amount is accepted once the service says success', async () => {
   const { payments, journal, service, reference, events, posts } = await startMismatch();
   const before = (await journal.read(KEY))?.revision;
   await expectRefused(
@@ -287,7 +296,7 @@ test('persons do not overrule each other while the service is asked', async () =
   expect(await journal.read(KEY)).toMatchObject({ state: 'closed', resolutions: [{ resolution: 'closed' }] });
 });
 
-test('what is closed is not charged or followed again, and reopened by accepted alone', async () => {
+test('what is closed is not charged or followed, and can be accepted', async () => {
   const { payments, journal, service, reference, events, posts } = await startMismatch();
   expect(await payments.resolve(KEY, 'closed', note)).toMatchObject({ state: 'closed', reference });
   expect(events.at(-1)).toMatchObject({ type: 'resolved', result: 'closed', reference });
@@ -335,6 +344,18 @@ test('an order gets no transaction of a key, and lists nothing of that', async (
   expect(await journal.read(`${KEY}/2`)).toMatchObject({ state: 'closed', attention: undefined });
 });
 
+test('a payment gets no transaction of another payment of its order', async () => {
+  const { shop, journal, service, clock } = world();
+  const { orders, payments } = shop;
+  const reference = getReference(await orders.charge('17', momo));
+  service.decline(reference);
+  await clock.pass(MINUTE);
+  service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await orders.charge('17', momo);
+  await expectRefused(payments.resolve('17/2', { reference }, note), '17/1');
+  expect(await journal.read('17/2')).toMatchObject({ state: 'unknown', resolutions: [] });
+});
+
 test('an order is told from a key of its name, and its payment from one', async () => {
   const { payments, journal, own, one } = await startOrder();
   const ambiguous = `fits two. Name it "order ${KEY}" or "key ${KEY}"`;
@@ -356,7 +377,7 @@ function startSuppressing(): World {
   });
 }
 
-test('a key is unknown if another one has its transaction, until it is not_charged', async () => {
+test('a key whose transaction another one has is unknown, until resolved', async () => {
   const { shop, journal, events, requests } = startSuppressing();
   await charged(shop.payments);
   const failure = await catchError(charged(shop.payments, other));
@@ -397,7 +418,7 @@ test('refuses a resolution while the process that began the key sends', async ()
   expect(await journal.read(KEY)).toMatchObject({ state: 'completed', resolutions: [] });
 });
 
-test('a key is unresolved whose transaction a person gave to another one meanwhile', async () => {
+test('a key is unresolved if a person gave its transaction to another one', async () => {
   let give = async () => {};
   const { payments, journal, service } = await loseTwo({
     async respond({ method }, handle) {

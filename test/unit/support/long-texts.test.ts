@@ -1,25 +1,26 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { PaymentsClient } from '../../../src/index.ts';
-import { memoryJournal } from '../../../src/stores/index.ts';
-import { catchError, charge } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
+import { momo, type Respond, world } from '../../helpers/world.ts';
 
-/** Creates a client whose service refuses the charge and repeats what it was sent. */
-function createRefusedClient(apiKey: string, status = 422) {
-  return new PaymentsClient({
-    apiKey,
-    baseUrl: 'https://payments.example',
-    maxRetries: 0,
-    journal: memoryJournal(),
-    fetch: async (_, { headers, body }) =>
-      Response.json(
-        { message: `refused: ${headers.authorization} ${JSON.parse(body ?? '{}').phone} is not valid` },
-        { status },
-      ),
-  });
+/** The service refuses a charge and repeats what it was sent. */
+const echo =
+  (status = 422): Respond =>
+  async (request) => {
+    const { phone, customer_email } = JSON.parse(await request.clone().text());
+    const message = `refused: ${request.headers.get('authorization')} ${phone} ${customer_email} is not valid`;
+    return Response.json({ message }, { status });
+  };
+
+async function failCharge(
+  respond: Respond,
+  fields: object = {},
+  options: object = {},
+  key: string | null = null,
+) {
+  const { payments } = world({ respond, client: options }).shop;
+  return await catchError(payments.chargeMobileMoney({ ...momo, ...fields }, { idempotencyKey: key }));
 }
-
-const KEY = 'sk_test_4vK9qLm2Xw7RtZ';
 
 // A form that is open to everyone takes any text, and no pattern can be made of the longest.
 test.each([
@@ -30,9 +31,8 @@ test.each([
   ['endless backslashes', `${'\\'.repeat(100_000)}0244123456`],
   ['half characters', `${'\ud800'.repeat(1_000)}0244123456`],
 ])('redacts a phone number of %s, and returns the result', async (_, phone) => {
-  const client = createRefusedClient(KEY);
-  for (const idempotencyKey of [null, 'order-17']) {
-    const failure = await catchError(client.chargeMobileMoney({ ...charge, phone }, { idempotencyKey }));
+  for (const key of [null, 'order-17']) {
+    const failure = await failCharge(echo(), { phone }, {}, key);
     expect(failure).toMatchObject({ name: 'InvalidRequestError', outcome: 'rejected' });
     expect(inspect(failure, { depth: 9, maxStringLength: null })).not.toContain(phone.slice(-20));
   }
@@ -43,23 +43,14 @@ test.each([
   ['signs', 'sk_test_'.padEnd(20_000, '-._~+/=&"<')],
 ])('redacts a key of many %s', async (_, apiKey) => {
   for (const status of [401, 503]) {
-    const failure = await catchError(
-      createRefusedClient(apiKey, status).chargeMobileMoney(charge, { idempotencyKey: null }),
-    );
+    const failure = await failCharge(echo(status), {}, { apiKey });
     expect(failure).toMatchObject({ outcome: status === 401 ? 'rejected' : 'unknown' });
     expect(inspect(failure, { depth: 9, maxStringLength: null })).not.toContain(apiKey.slice(8, 28));
   }
 });
 
 test('redacts an echoed email of backslashes without delay', async () => {
-  const customer_email = `${'\\'.repeat(63)}@example.com`;
-  const client = new PaymentsClient({
-    apiKey: KEY,
-    baseUrl: 'https://payments.example',
-    fetch: async () =>
-      Response.json({ message: `The address ${customer_email} is refused.` }, { status: 422 }),
-  });
-  const failure = await catchError(client.chargeMobileMoney({ ...charge, customer_email }));
+  const failure = await failCharge(echo(), { customer_email: `${'\\'.repeat(63)}@example.com` });
   expect(failure).toMatchObject({ name: 'InvalidRequestError', outcome: 'rejected' });
   expect(inspect(failure, { depth: 9 })).not.toContain('@example.com');
 });
@@ -70,12 +61,8 @@ test('redacts part of a key or a number at the end of a cut body', async () => {
     for (let before = 16_384 - secret.length; before <= 16_384; before++) {
       const start = `<p>${'x '.repeat(8_192)}`.slice(0, before - 1);
       const page = `${start} ${secret} and more`;
-      const client = new PaymentsClient({
-        apiKey,
-        baseUrl: 'https://payments.example',
-        fetch: async () => new Response(page, { status: 422 }),
-      });
-      const { body } = Object(await catchError(client.chargeMobileMoney({ ...charge, phone: '0244123456' })));
+      const respond = () => new Response(page, { status: 422 });
+      const { body } = Object(await failCharge(respond, { phone: '0244123456' }, { apiKey }));
       expect(body).not.toContain(secret.slice(0, 5));
     }
   }
@@ -100,13 +87,9 @@ test.each([
   'TXN-',
 ])('redacts a long body of %j without delay', async (part) => {
   const body = part.repeat(Math.ceil((16 * 1024) / part.length)).slice(0, 16 * 1024);
-  const client = new PaymentsClient({
-    apiKey: KEY,
-    baseUrl: 'https://payments.example',
-    fetch: async () => new Response(body, { status: 422, headers: { 'x-request-id': part.repeat(99) } }),
-  });
+  const respond = () => new Response(body, { status: 422, headers: { 'x-request-id': part.repeat(99) } });
   for (const phone of ['0244123456', '2'.repeat(9)]) {
-    const failure = await catchError(client.chargeMobileMoney({ ...charge, phone }));
+    const failure = await failCharge(respond, { phone });
     // A text like a reference takes away the proof that the service refused.
     const expected =
       part === 'TXN-'
