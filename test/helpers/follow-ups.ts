@@ -1,4 +1,3 @@
-import { vi } from 'vitest';
 import { createControls, type PaymentControls } from '../../src/developers/mock/controls.ts';
 import { PaymentService } from '../../src/developers/service/service.ts';
 import { Webhooks } from '../../src/developers/service/webhooks.ts';
@@ -7,19 +6,16 @@ import {
   type FollowUpEvent,
   type FollowUps,
   type FollowUpsOptions,
-  type SweepOptions,
-  type SweepResult,
 } from '../../src/follow-ups/index.ts';
-import { digestService } from '../../src/idempotency/fingerprint.ts';
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../src/index.ts';
 import { type Journal, type JournalStore, memoryJournal, memoryStore } from '../../src/stores/index.ts';
 import { pass, passStep } from './fake-timers.ts';
 import { limitPatience } from './patience.ts';
 import { createResetError } from './scripted-service.ts';
-import { API_KEY, catchError, charge } from './service.ts';
+import { API_KEY, charge } from './service.ts';
 
 /** Takes what is written with `console.error` without a logger. */
-export const silentLogger = { debug() {}, info() {}, warn() {}, error() {} };
+const silentLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 const BASE_URL = 'https://payments.example/api/v1';
 
@@ -139,86 +135,6 @@ export async function finish<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/**
- * Sweeps whenever a payment is due, for so many milliseconds of the fake clock, or until nothing will be due. Heartbeats
- * need a `step` that is shorter than they are.
- */
-export async function sweepFor(
-  time: number,
-  followUps: FollowUps,
-  { step = Number.POSITIVE_INFINITY, ...options }: SweepOptions & { step?: number } = {},
-): Promise<SweepResult[]> {
-  const end = Date.now() + time;
-  const results: SweepResult[] = [];
-  for (;;) {
-    const result = await finish(followUps.sweep(options));
-    results.push(result);
-    const { nextAt } = result;
-    if (nextAt === null || nextAt > end) break;
-    const wait = Math.max(0, nextAt - Date.now());
-    await pass(wait, Math.max(1, Math.min(step, wait)));
-  }
-  const rest = Math.max(0, end - Date.now());
-  await pass(rest, Math.max(1, Math.min(step, rest)));
-  return results;
-}
-
 /** Returns the events of follow-ups, in order. */
 export const findFollowUpEvents = (events: readonly PaymentsEvent[]): FollowUpEvent[] =>
   events.filter((event) => event.type === 'follow_up');
-
-/** Returns the times of the GETs, in milliseconds since the shop was opened. */
-export const getTimes = ({ gets }: FollowedShop) => gets.map(({ at }) => at);
-
-/** Makes a charge whose response is lost, and returns its reference. The key is unresolved. */
-export async function loseCharge(shop: FollowedShop, key: string): Promise<string> {
-  shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
-  await finish(catchError(shop.charge(key)));
-  const made = shop.service.charges.at(-1);
-  if (!made) throw new Error('no charge was made');
-  return made.reference;
-}
-
-/** Returns the service and mode of the shop's clients, as its records name them. */
-export const getService = (): Promise<string> => digestService(BASE_URL, 'test');
-
-/** Changes the text of a record, as another program would. */
-export async function changeText(
-  store: JournalStore,
-  key: string,
-  change: (text: string) => string,
-): Promise<void> {
-  const { record, now } = await store.read(key);
-  if (!record) throw new Error(`${key} has no record`);
-  const text = change(record.text);
-  if (text === record.text) throw new Error(`${key} was not changed`);
-  const index = {
-    kind: 'key',
-    createdAt: Math.round(now),
-    attentionAt: null,
-    dueAt: Math.round(now),
-  } as const;
-  await store.write(key, { expected: record.version, version: 'changed', text, mustCommit: false, index });
-}
-
-/** Returns a store with a clock of its own. */
-export function keepTime(store: JournalStore, getNow: () => number): JournalStore {
-  const atStore = <A extends unknown[], T>(step: (...args: A) => Promise<T>) => {
-    return async (...args: A) => {
-      const processNow = Date.now();
-      vi.setSystemTime(getNow());
-      // A step of this store takes its time before it first waits.
-      const done = step(...args);
-      vi.setSystemTime(processNow);
-      return await done;
-    };
-  };
-  const { read, write, claimDue, countDue } = store;
-  if (!claimDue || !countDue) throw new Error('the store has no follow-ups');
-  return {
-    read: atStore(read),
-    write: atStore(write),
-    claimDue: atStore(claimDue),
-    countDue: atStore(countDue),
-  };
-}

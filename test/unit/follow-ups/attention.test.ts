@@ -196,7 +196,7 @@ describe('another amount', () => {
     expect(finals).toEqual([]);
   });
 
-  test('is reported before the status is final, and the schedule goes on once it is corrected', async () => {
+  test('is reported before the end, and goes on once it is corrected', async () => {
     const made = world();
     await charge(otherAmount, 1)(made);
     await sweepFor(MINUTE, made.shop.followUps);
@@ -216,7 +216,7 @@ test('a replica that is behind for a moment is not reported', async () => {
   expect(made.finals).toHaveLength(1);
 });
 
-test('a transaction of two keys is delivered to the first, and reported for the second', async () => {
+test('a transaction of two keys is delivered to the first alone', async () => {
   const { shop, service, finals, attentions, checks } = world();
   const reference = await chargeKey(shop);
   service.fault('chargeMobileMoney', { kind: 'wrongReference', reference });

@@ -17,7 +17,7 @@ describe('an API key', () => {
   test.each([
     [401, AuthenticationError],
     [403, PermissionError],
-  ])('that is refused with a %d ends the sweep, and every payment is due at once', async (status, kind) => {
+  ])('that is refused with a %d ends the sweep, and all are due at once', async (status, kind) => {
     const { shop, service, journal, checks, attentions } = await openPaid(100);
     service.fault('verify', { kind: 'status', status }, always);
     expect(await catchError(shop.followUps.sweep())).toBeInstanceOf(kind);
@@ -26,7 +26,7 @@ describe('an API key', () => {
     expect(attentions).toEqual([]);
   });
 
-  test('that a function cannot give ends the sweep, and is not asked for if nothing is due', async () => {
+  test('that a function cannot give ends a sweep in which any payment is due', async () => {
     const { start, journal, checks } = await openPaid(3);
     const sealed = () => {
       throw new Error('the vault is sealed');
@@ -54,7 +54,8 @@ describe('a payment that the API key may not read', () => {
 
   test('delays none of ten others, and is checked after pauses that double', async () => {
     const { shop, checks, finals } = await openForbidden(200);
-    expect(await shop.followUps.sweep()).toMatchObject({ checked: 11, final: 10, due: 0 });
+    const swept = { checked: 11, final: 10, due: 0 };
+    await expect(shop.followUps.sweep()).resolves.toMatchObject(swept);
     await sweepFor(10 * MINUTE, shop.followUps);
     expect(finals).toHaveLength(10);
     const denied = checks.filter(({ reference }) => reference === 'TXN-000001');

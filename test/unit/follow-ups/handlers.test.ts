@@ -107,6 +107,7 @@ describe('a payment that a process holds', () => {
     const { shop, start, service, clock, checks, finals } = await openPaid(1, options);
     const slowly = shop.followUps.sweep();
     const other = start().followUps;
+    await clock.settle();
     await clock.pass(SECOND);
     await sweepFor(4 * MINUTE, other);
     const reference = service.charges[0]?.reference;
@@ -195,7 +196,7 @@ describe('what is written', () => {
     expect(JSON.stringify(findFollowUps(events))).not.toMatch(new RegExp(`${API_KEY}|ama@example.com`));
   });
 
-  test('without a logger, is what failed and each pause of run, with console.error', async () => {
+  test('without a logger, is what failed and each pause, by console.error', async () => {
     const written = vi.spyOn(console, 'error').mockImplementation(() => {});
     const { onFinal } = createFailing(1);
     const { shop, service, clock } = await openPaid(1, { client: { logger: undefined }, onFinal });

@@ -2,7 +2,7 @@
 
 import { describe, expect, test, vi } from 'vitest';
 import { memoryStore } from '../../../src/stores/index.ts';
-import { MINUTE, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
+import { DAY, MINUTE, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
 import { chargeKey, findFollowUps, never } from './keys.ts';
 
@@ -62,7 +62,20 @@ test('a flood of notifications causes a check per second, and drops no result', 
   expect(finals).toMatchObject([{ status: 'success' }]);
 });
 
-test('a payment that is paid is not checked again, while its handler is called and after', async () => {
+test('a notification during a check causes one more, after it', async () => {
+  const { shop, clock, checks } = world({ respond: slow('GET', 2 * SECOND) });
+  const reference = await chargeKey(shop);
+  await clock.pass(DAY);
+  const sweeping = shop.followUps.sweep();
+  await clock.pass(SECOND);
+  await shop.followUps.notify(reference);
+  await Promise.all([sweeping, shop.followUps.sweep()]);
+  await sweepFor(5 * SECOND, shop.followUps);
+  expect(checks).toHaveLength(2);
+  expect((checks[1]?.at ?? 0) - (checks[0]?.at ?? 0)).toBeGreaterThanOrEqual(2 * SECOND);
+});
+
+test('a paid payment is not checked again, however long its handler takes', async () => {
   const called: number[] = [];
   const { shop, service, clock, checks } = world({
     async onFinal() {

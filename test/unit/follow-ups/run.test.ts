@@ -139,7 +139,7 @@ describe('a journal that is away', () => {
     return { ...made, state };
   }
 
-  test('is an event, and a pause that doubles from 1 s to a minute, and begins anew', async () => {
+  test('is an event, and a pause that doubles from 1 s to a minute', async () => {
     const made = openAway(() => Promise.reject(new JournalError('away', { retryable: true })));
     const { state, shop, service, clock, finals, events } = made;
     service.approve(await chargeKey(shop));

@@ -13,7 +13,7 @@ import { chargeKey, never, openPaid, toPauses } from './keys.ts';
 const nothing = { checked: 0, final: 0, due: 0, nextAt: null };
 const polling = { maxConcurrency: 10, maxRequestsPerSecond: 10_000 };
 
-test('a sweep delivers what became final, once, and says what it did and when more is due', async () => {
+test('a sweep delivers once what became final, and returns what is left', async () => {
   const { shop, service, clock, journal, finals, checks } = world();
   const { sweep } = shop.followUps;
   expect(await sweep()).toEqual(nothing);

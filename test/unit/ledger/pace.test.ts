@@ -28,28 +28,6 @@ const toPauses = (times: readonly number[]) =>
   times.slice(1).map((time, index) => time - (times[index] ?? 0));
 
 describe('the pace of checks', () => {
-  test('follows the schedule, then pauses that double to an hour, for a week', () => {
-    const { times } = checkWhenDue(createOrder(), answered('pending'));
-    expect(times[0]).toBe(8 * SECOND);
-    expect(times.filter((time) => time <= 600 * SECOND).at(-1)).toBe(600 * SECOND);
-    const pauses = toPauses(times.filter((time) => time >= 600 * SECOND)).map((pause) => pause / SECOND);
-    expect(pauses.slice(0, 9)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
-    expect(times.at(-1)).toBeGreaterThanOrEqual(7 * DAY);
-    expect(times.at(-2)).toBeLessThan(7 * DAY);
-  });
-
-  test.each(['failed', 'abandoned'])(
-    'checks a %s payment for a week, at pauses that double to a day',
-    (status) => {
-      const { times } = checkWhenDue(createOrder(), answered(status));
-      const pauses = toPauses(times).map((pause) => pause / SECOND);
-      expect(pauses.slice(0, 3)).toEqual([30, 60, 120]);
-      expect(pauses.at(-1)).toBe(86_400);
-      expect(times).toHaveLength(19);
-      expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(7 * DAY);
-    },
-  );
-
   test.each(['pending', 'success'])('checks on a payment of another amount that is %s', (status) => {
     const other = { amount: '2.55', currency: 'GHS' };
     const { times } = checkWhenDue(createOrder(), { is: 'answered', status, paid_at: null, other });
@@ -136,7 +114,7 @@ describe('the pace of checks', () => {
     expect(again && getDueAt(again, now)).toBeGreaterThanOrEqual(now + 3 * SECOND);
   });
 
-  test('a notification that a check without an answer followed is heeded by the next', () => {
+  test('a notification is kept until a check has an answer', () => {
     const askedAt = BEGAN_AT + 2 * SECOND;
     const notified = notify(createOrder(), 'TXN-1', BEGAN_AT + SECOND);
     const record = check(notified, 'TXN-1', { is: 'temporary' }, { askedAt, now: askedAt, random: 0.5 });

@@ -2,18 +2,13 @@
 
 import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../src/stores/index.ts';
-import { sleep } from '../../helpers/clock.ts';
-import { note } from '../../helpers/resolution-note.ts';
-import { catchError, successBodies } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import {
-  DAY,
   getReference,
-  HOUR,
   MINUTE,
   momo,
   page,
   SECOND,
-  slow,
   sweepFor,
   type World,
   world,
@@ -31,38 +26,6 @@ async function beginTwo({ shop: { orders }, clock }: World, second: object = {})
 }
 
 describe('a sweep', () => {
-  test('calls onPaid once, and nothing is charged again', async () => {
-    const { shop, service, paid, posts } = world();
-    service.approve(getReference(await shop.orders.charge('17', momo)));
-    await sweepFor(MINUTE, shop.orders);
-    expect(paid).toMatchObject([
-      { order: '17', payment: { key: '17/1', status: 'success' }, transaction: { status: 'success' } },
-    ]);
-    expect(await shop.orders.charge('17', momo, another)).toMatchObject({ state: 'paid' });
-    await sweepFor(MINUTE, shop.orders);
-    expect(paid).toHaveLength(1);
-    expect(posts).toHaveLength(1);
-  });
-
-  test('calls onPaid again until it succeeds', async () => {
-    let calls = 0;
-    const onPaid = () => {
-      if (++calls < 3) throw new Error('the database is down');
-    };
-    const { shop, service } = world({ onPaid });
-    service.approve(getReference(await shop.orders.charge('17', momo)));
-    await sweepFor(DAY, shop.orders);
-    expect(calls).toBe(3);
-  });
-
-  test('calls onUnpaid when the payment failed', async () => {
-    const { shop, service, unpaid } = world();
-    service.decline(getReference(await shop.orders.charge('17', momo)));
-    await sweepFor(DAY, shop.orders);
-    expect(unpaid).toMatchObject([{ order: '17', payment: { key: '17/1', status: 'failed' } }]);
-    expect(await shop.orders.read('17')).toMatchObject({ state: 'unpaid', canPay: true });
-  });
-
   test('does not call onUnpaid while a superseded payment might be paid', async () => {
     const made = world();
     const [first, second] = await beginTwo(made);
@@ -74,7 +37,7 @@ describe('a sweep', () => {
     expect(made.unpaid).toMatchObject([{ payment: { key: '17/2' } }]);
   });
 
-  test('does not call onUnpaid for an order that was pressed again while it waited', async () => {
+  test('does not call onUnpaid for an order that was pressed meanwhile', async () => {
     const gate = Promise.withResolvers<void>();
     const told: string[] = [];
     const onUnpaid = async ({ order }: { order: string }) => {
@@ -94,76 +57,6 @@ describe('a sweep', () => {
     gate.resolve();
     await sweeping;
     expect(told).not.toContain(queued);
-  });
-
-  test('pays an order whose superseded payment is paid', async () => {
-    const made = world();
-    const [first] = await beginTwo(made);
-    made.service.approve(first);
-    await sweepFor(MINUTE, made.shop.orders);
-    expect(await made.shop.orders.read('17')).toMatchObject({
-      ...{ state: 'paid', payment: { key: '17/1' } },
-      payments: [{ number: 1 }, { number: 2 }],
-    });
-    expect(made.paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
-  });
-
-  test('tells of a second success as paid_twice, and keeps the first one', async () => {
-    const made = world();
-    const { shop, service, paid, attentions } = made;
-    const [first, second] = await beginTwo(made);
-    service.approve(second);
-    await sweepFor(MINUTE, shop.orders);
-    service.approve(first);
-    await sweepFor(HOUR, shop.orders);
-    expect(paid).toMatchObject([{ payment: { key: '17/2' } }]);
-    const twice = { order: '17', key: '17/1', reason: 'paid_twice', reference: first };
-    expect(attentions).toMatchObject([{ ...twice, payment: { number: 1 } }]);
-    expect(await shop.orders.read('17')).toMatchObject({ state: 'paid', payment: { key: '17/2' } });
-  });
-
-  test.each([
-    ['amount', { amount: '30.00' }],
-    ['currency', { currency: 'USD' }],
-  ])('asks for a person if an earlier payment of another %s is paid', async (_, input) => {
-    const made = world();
-    const { shop, service, paid, attentions } = made;
-    const [first] = await beginTwo(made, input);
-    service.approve(first);
-    await sweepFor(MINUTE, shop.orders);
-    expect(paid).toEqual([]);
-    expect(attentions).toMatchObject([{ key: '17/1', reason: 'price_changed' }]);
-    const review = { state: 'in_review', reason: 'price_changed', payment: { key: '17/1' } };
-    expect(await shop.orders.charge('17', { ...momo, ...input })).toMatchObject(review);
-    await shop.payments.resolve('17/1', 'closed', note);
-    const next = { state: 'processing', payment: { key: '17/2' } };
-    expect(await shop.orders.read('17')).toMatchObject(next);
-  });
-
-  test('delivers for no price that none paid, if two payments get one transaction', async () => {
-    const transaction = { reference: 'TXN-1', amount: '10.00' };
-    const { shop, clock, paid } = world({
-      async respond(request) {
-        if (request.method === 'GET')
-          return Response.json(successBodies.verify({ ...transaction, status: 'success' }));
-        // The second one is answered first.
-        const { amount } = await request.json();
-        if (amount === 10) await sleep(SECOND);
-        return Response.json(successBodies.chargeMobileMoney(transaction));
-      },
-    });
-    const first = shop.orders.charge('17', { ...momo, amount: '10.00' });
-    await clock.pass(100);
-    await shop.orders.charge('17', { ...momo, amount: '12.00' }, another);
-    await first;
-    await sweepFor(MINUTE, shop.orders);
-    expect(paid).toEqual([]);
-    expect(await shop.orders.read('17')).toMatchObject({
-      payments: [
-        { amount: '10.00', attention: 'shared_reference' },
-        { amount: '12.00', attention: 'mismatch' },
-      ],
-    });
   });
 
   test('takes no response about another transaction for its own', async () => {
@@ -279,42 +172,5 @@ describe('a wait', () => {
     const waiting = catchError(shop.orders.wait('17', { signal: stop.signal }));
     stop.abort('enough');
     expect(await waiting).toBe('enough');
-  });
-});
-
-test('a webhook makes a payment due, whatever the form of its body', async () => {
-  const { shop, service, paid, clock } = world();
-  const reference = getReference(await shop.orders.charge('17', momo));
-  await sweepFor(10 * SECOND, shop.orders);
-  service.approve(reference);
-  await shop.orders.notify({ event: 'payment', data: [{ transaction: { reference } }] });
-  await clock.pass(SECOND);
-  await shop.orders.sweep();
-  expect(paid).toHaveLength(1);
-});
-
-describe('a process whose reads of the journal take 9 s, while a charge takes 25 s', () => {
-  async function openSlow() {
-    const made = world({ respond: slow('POST', 25 * SECOND) });
-    const store = wrapStore(made.store, async ({ method }, run) => {
-      if (method === 'read') await sleep(9 * SECOND);
-      return await run();
-    });
-    const charging = made.shop.orders.charge('17', momo);
-    await made.clock.pass(4 * SECOND);
-    return { ...made, charging, late: made.start({ store }) };
-  }
-
-  test('says that it is under way', async () => {
-    const { late } = await openSlow();
-    expect(await late.orders.read('17')).toMatchObject({ state: 'processing' });
-  });
-
-  test('does not resolve it', async () => {
-    const { late, charging, posts } = await openSlow();
-    const refused = { retryable: true };
-    expect(await catchError(late.payments.resolve('17/1', 'not_charged', note))).toMatchObject(refused);
-    expect(await charging).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
-    expect(posts).toHaveLength(1);
   });
 });

@@ -20,14 +20,11 @@ import { catchError, EMAIL, successBodies } from '../../helpers/service.ts';
 import {
   connectionRefused,
   getReference,
-  HOUR,
   MINUTE,
   momo,
-  type Process,
   page,
   SECOND,
   slow,
-  sweepFor,
   world,
 } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
@@ -55,12 +52,6 @@ async function abandonPage() {
   expect(await shop.orders.wait('17')).toMatchObject({ state: 'unpaid', canPay: true });
   await clock.pass(2 * SECOND);
   return { ...made, service, clock, ...shop.orders, reference };
-}
-
-/** Presses 20 times at once in three processes. */
-async function pressAtOnce(processes: readonly Process[]) {
-  const presses = Array.from({ length: 20 }, (_, at) => processes[at % 3]?.orders.charge('17', momo));
-  return await Promise.all(presses);
 }
 
 describe('a first press', () => {
@@ -111,18 +102,6 @@ describe('a first press', () => {
     expect(takeSteps()).toEqual(['read order 17']);
   });
 
-  test('is sent once for 20 presses at once in 3 processes, also after a decline', async () => {
-    const { shop, start, posts, service, clock } = world();
-    const processes = [shop, start(), start()];
-    for (const key of ['17/1', '17/2']) {
-      for (const status of await pressAtOnce(processes))
-        expect(status).toMatchObject({ state: 'processing', payment: { key } });
-      service.decline(service.charges.at(-1)?.reference ?? '');
-      await clock.pass(2 * SECOND);
-    }
-    expect(posts).toEqual([MOMO, MOMO]);
-  });
-
   test('records too short a digest of the number to reveal it', async () => {
     const { shop, store } = world();
     for (const id of ['17', '18']) await shop.orders.charge(id, momo);
@@ -146,13 +125,6 @@ async function readRecord(store: JournalStore, order: string): Promise<LedgerRec
 }
 
 describe('before the first press', () => {
-  test('an order is unpaid', async () => {
-    const { shop } = world();
-    const unpaid = { order: '17', state: 'unpaid', canPay: true, payments: [] };
-    expect(await shop.orders.read('17')).toEqual(unpaid);
-    expect(await shop.orders.wait('17')).toEqual(unpaid);
-  });
-
   test('each call rejects if the journal has no table and makes none', async () => {
     const read = () => Promise.reject(new NoJournalError('Call migrate().'));
     const { shop, requests } = world({ store: { ...memoryStore(), read } });
@@ -413,47 +385,12 @@ describe('after an earlier payment', () => {
     expect(requests).toEqual([MOMO, `GET ${reference}`, MOMO]);
   });
 
-  test('sees that an abandoned page was just paid', async () => {
-    const { charge, service, reference, posts } = await abandonPage();
-    service.approve(reference);
-    expect(await charge('17', momo)).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
-    expect(posts).toHaveLength(1);
-  });
-
   test('begins nothing while the check of an abandoned page fails', async () => {
     const { charge, service, posts } = await abandonPage();
     service.fault('verify', { kind: 'status', status: 503 }, { times: 2 });
     for (let presses = 0; presses < 2; presses++)
       expect(await charge('17', momo)).toMatchObject({ state: 'unpaid', error: expect.any(ServerError) });
     expect(await charge('17', momo)).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
-    expect(posts).toHaveLength(2);
-  });
-
-  test('begins nothing if it was paid with another amount', async () => {
-    const { charge, service, reference, posts } = await abandonPage();
-    service.approve(reference);
-    service.fault('verify', { kind: 'wrongAmount', amount: '20.00' });
-    const payment = { key: '17/1', attention: 'mismatch' };
-    expect(await charge('17', momo)).toMatchObject({ state: 'in_review', reason: 'mismatch', payment });
-    expect(posts).toHaveLength(1);
-  });
-
-  test('needs a person for one that is gone, until a check finds it paid', async () => {
-    let gone = '';
-    const respond = ({ url }: Request) =>
-      gone !== '' && url.endsWith(gone) ? new Response('not found', { status: 404 }) : undefined;
-    const { charge, shop, service, posts, attentions, reference } = await begin({ respond });
-    gone = reference;
-    const second = getReference(await charge('17', otherNumber, another));
-    await sweepFor(MINUTE, shop.orders);
-    expect(attentions).toMatchObject([{ key: '17/1', reason: 'gone' }]);
-    gone = '';
-    service.approve(reference);
-    service.decline(second);
-    const review = { state: 'in_review', reason: 'gone', payment: { key: '17/1' } };
-    expect(await charge('17', otherNumber)).toMatchObject(review);
-    await sweepFor(2 * HOUR, shop.orders);
-    expect(await charge('17', otherNumber)).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
     expect(posts).toHaveLength(2);
   });
 
@@ -493,14 +430,6 @@ describe('a check of a press while one of a wait is on its way back', () => {
     made.service.approve(reference);
     return { ...made, ...made.shop.orders, waiting };
   }
-
-  test('is a new one', async () => {
-    const { checkout, waiting, posts } = await openPaidPage();
-    const pressed = checkout('17', { ...page, amount: '30.00' });
-    await waiting;
-    expect(await pressed).toMatchObject({ state: 'in_review', reason: 'price_changed' });
-    expect(posts).toHaveLength(1);
-  });
 
   test('is a new one, right after that came back', async () => {
     const { checkout, waiting, posts } = await openPaidPage();
@@ -610,21 +539,5 @@ describe('a journal that fails', () => {
     const failure = { code: 'journal_error', outcome: 'not_sent', retryable: true };
     expect(await catchError(shop.orders.charge('17', momo))).toMatchObject(failure);
     expect(requests).toEqual([]);
-  });
-
-  test('has its claim released, which it wrote and did not confirm, once it is back', async () => {
-    let backAt = 0;
-    const store = wrapStore(memoryStore(), async ({ method }, run) => {
-      if (Date.now() < backAt) throw new Error('connection refused');
-      const done = await run();
-      if (method !== 'write' || backAt > 0) return done;
-      backAt = Date.now() + 5 * SECOND;
-      throw new Error('connection lost');
-    });
-    const { shop, clock, posts } = world({ store });
-    expect(await catchError(shop.orders.charge('17', momo))).toBeInstanceOf(JournalError);
-    await clock.pass(20 * SECOND);
-    expect(await shop.orders.read('17')).toMatchObject({ state: 'unpaid', canPay: true });
-    expect(posts).toEqual([]);
   });
 });

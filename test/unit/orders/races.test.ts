@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { Resolution } from '../../../src/index.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import { DAY, HOUR, MINUTE, momo, type Process, sweepFor, type World, world } from '../../helpers/world.ts';
+import { HOUR, momo, type Process, type World } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
 import { openReviewed } from './beginnings.ts';
 
@@ -134,48 +134,4 @@ test.each(rows)('%s, %s, %s: it counts, or he is told', async (reason, decision,
   }
   // It happened before he decided, and after it.
   expect([...ends].sort()).toEqual(['fulfilled', 'rejected']);
-});
-
-test('an earlier decision is replaced by one of two persons, and the other is told', async () => {
-  const ends = new Set<string>();
-  for (let at = 0; ; at++) {
-    const made = await openReviewed('unresolved');
-    await made.shop.payments.resolve('17/1', 'closed', { by: 'esi@shop.example', reason: 'too early' });
-    // Ama decides about what is recorded then, also after Kofi took the first decision back.
-    const raced = await race(made, 'not_charged', (world) => decide('reference')(world), at);
-    if (!raced) break;
-    const { called, resolutions } = raced;
-    const counted = resolutions.filter(({ resolution }) => resolution !== 'taken_back').map(({ by }) => by);
-    if (called.status === 'rejected')
-      expect(String(called.reason)).toContain('changed meanwhile by ama@shop.example: TXN-000001');
-    ends.add(`${called.status}: ${counted.join(', ')}`);
-  }
-  expect([...ends]).toEqual([
-    'rejected: esi@shop.example, ama@shop.example',
-    'fulfilled: esi@shop.example, kofi@shop.example, ama@shop.example',
-  ]);
-});
-
-test.each(['press', 'prune'] as const)('an order is charged once beside each step of a %s', async (first) => {
-  const pruned = new Set<unknown>();
-  for (let at = 0; ; at++) {
-    const made = world();
-    const { shop, service, clock, posts } = made;
-    service.decline((await shop.orders.charge('17', momo)).payments[0]?.reference ?? '');
-    await sweepFor(MINUTE, shop.orders);
-    await clock.pass(DAY);
-    const calls = {
-      press: ({ orders }: Process) => orders.charge('17', momo),
-      prune: async (process: Process) =>
-        pruned.add(await process.journal.prune({ before: Date.now() - DAY / 2, unfollowed: true })),
-    };
-    const other = calls[first === 'press' ? 'prune' : 'press'];
-    const raced = await interrupt(made, at, calls[first], () => other(shop));
-    if (!raced) break;
-    expect(raced).toMatchObject({ called: { status: 'fulfilled' }, happened: { status: 'fulfilled' } });
-    // A process that knows only what is recorded finds the payment that was begun.
-    expect(await shop.orders.charge('17', momo)).toMatchObject({ state: 'processing' });
-    expect(posts).toHaveLength(2);
-  }
-  expect([...pruned].sort()).toEqual([0, 1]);
 });
