@@ -15,7 +15,6 @@ import { Webhooks } from '../service/webhooks.ts';
 import { API_PATH, createApp } from './app.ts';
 import { LIVE_KEY, normalizeSandboxOptions, type SandboxOptions, TEST_KEY } from './options.ts';
 import { Changes } from './pages/live.ts';
-import { RequestHistories } from './request-history.ts';
 import { listen, serve, stop, urlOf } from './server.ts';
 import { StateFile } from './state-file.ts';
 
@@ -49,7 +48,7 @@ export interface Sandbox extends PaymentControls, AsyncDisposable {
 }
 
 /** How many of the latest requests `requests` has at least. */
-const MIN_KEPT_REQUESTS = 1_000;
+const MIN_KEPT_REQUESTS = 5_000;
 /** How many characters of a body the sandbox keeps. */
 const MAX_BODY_CHARS = 16_384;
 
@@ -86,7 +85,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const changes = new Changes();
   const notify = () => changes.notify();
-  const histories = new RequestHistories();
   const clock = new Clock();
   const timers = new SettlementTimers(clock);
   const webhooks = new Webhooks({
@@ -103,20 +101,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     allowTestCharges,
     keepRequests: MIN_KEPT_REQUESTS,
     maxBodyChars: MAX_BODY_CHARS,
-    onExchange: (exchange) => {
-      histories.add(exchange, service.ledger);
-      notify();
-    },
-    onResponseLost: (exchange) => {
-      histories.noteLoss(exchange);
-      notify();
-    },
+    onExchange: notify,
+    onResponseLost: notify,
     ledger: {
       clock,
       keep,
       promptExpiry,
       newReference,
-      observers: [...(stateFile ? [stateFile] : []), histories, pages, timers, webhooks],
+      observers: [...(stateFile ? [stateFile] : []), pages, timers, webhooks],
     },
   });
   service.ledger.restore(entries);
@@ -131,7 +123,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     service,
     handle: deviation === undefined ? handle : deviate(handle, deviation, access),
     controls,
-    histories,
     changes,
     webhooks,
     access,
