@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
 
-/** They read the source as text, measure it, or run what is built of it: none of them runs the file with the fault. */
+/** They read the source as text, measure it, run what is built of it, or are about another part: they are near the faults of their own folder alone. */
 const OTHER_TESTS =
   /^test\/(?:e2e|explore|faults|simulate|unit\/(?:tree|types|developers|operators\/desk))\//;
 
@@ -21,7 +21,10 @@ export function createRelated(): (file: string) => readonly (readonly string[])[
     const found = new Set([file]);
     // A set yields what is added to it meanwhile.
     for (const reached of found) for (const importer of importers.get(reached) ?? []) found.add(importer);
-    const tests = [...found].filter((path) => /\.test\.ts$/.test(path) && !OTHER_TESTS.test(path)).sort();
+    const own = toTestFolder(file);
+    const tests = [...found]
+      .filter((path) => /\.test\.ts$/.test(path) && (isIn(path, own) || !OTHER_TESTS.test(path)))
+      .sort();
     const hop = (files: readonly string[]) =>
       files
         .flatMap((imported) => [...(importers.get(imported) ?? [])])
@@ -30,7 +33,7 @@ export function createRelated(): (file: string) => readonly (readonly string[])[
     const folders = new Set([...direct, ...hop(direct)].map(toTestFolder));
     const byDistance = Object.groupBy(tests, (test) => {
       if (!isOfStore(test, file)) return 'others';
-      if (isIn(test, toTestFolder(file))) return 'own';
+      if (isIn(test, own)) return 'own';
       if (isIn(test, 'test/promises')) return 'importers';
       return [...folders].some((folder) => isIn(test, folder)) ? 'importers' : 'others';
     });
@@ -43,7 +46,7 @@ const isIn = (test: string, folder: string) => dirname(test).startsWith(folder);
 /** A file at the root of the source has tests of its name, or those of the client. */
 function toTestFolder(file: string): string {
   const folder = dirname(file).replace(/^src\/?/, '');
-  if (folder !== '') return `test/unit/${folder}`;
+  if (folder !== '') return `test/unit/${folder.replace(/^sandbox\b.*/, 'sandbox')}`;
   const own = basename(file, '.ts');
   return own === 'phone' ? 'test/unit/phone' : 'test/unit/client';
 }

@@ -17,7 +17,6 @@ import { Webhooks } from '../service/webhooks.ts';
 import { API_PATH, createApp } from './app.ts';
 import { LIVE_KEY, normalizeSandboxOptions, SandboxError, type SandboxOptions, TEST_KEY } from './options.ts';
 import { Changes } from './pages/live.ts';
-import { RequestHistories } from './request-history.ts';
 import { StateFile } from './state-file.ts';
 
 export type { MockCharge, PaymentControls } from '../mock/controls.ts';
@@ -50,7 +49,7 @@ export interface Sandbox extends PaymentControls, AsyncDisposable {
 }
 
 /** How many of the latest requests `requests` has at least. */
-const MIN_KEPT_REQUESTS = 1_000;
+const MIN_KEPT_REQUESTS = 5_000;
 /** How many characters of a body the sandbox keeps. */
 const MAX_BODY_CHARS = 16_384;
 
@@ -92,7 +91,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const changes = new Changes();
   const notify = () => changes.notify();
-  const histories = new RequestHistories();
   const clock = new Clock();
   const timers = new SettlementTimers(clock);
   const webhooks = new Webhooks({
@@ -109,20 +107,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     allowTestCharges,
     keepRequests: MIN_KEPT_REQUESTS,
     maxBodyChars: MAX_BODY_CHARS,
-    onExchange: (exchange) => {
-      histories.add(exchange, service.ledger);
-      notify();
-    },
-    onResponseLost: (exchange) => {
-      histories.noteLoss(exchange);
-      notify();
-    },
+    onExchange: notify,
+    onResponseLost: notify,
     ledger: {
       clock,
       keep,
       promptExpiry,
       newReference,
-      observers: [...(stateFile ? [stateFile] : []), histories, pages, timers, webhooks],
+      observers: [...(stateFile ? [stateFile] : []), pages, timers, webhooks],
     },
   });
   service.ledger.restore(entries);
@@ -137,7 +129,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     service,
     handle: deviation === undefined ? handle : deviate(handle, deviation, access),
     controls,
-    histories,
     changes,
     webhooks,
     access,

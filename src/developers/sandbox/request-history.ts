@@ -1,50 +1,20 @@
-import type { Entry, Ledger, LedgerObserver } from '../service/ledger.ts';
+import type { Ledger } from '../service/ledger.ts';
 import type { Exchange } from '../service/service.ts';
 
-const MAX_HISTORIES = 500;
-
-/** The recent requests that the dashboard shows, by transaction. All of it is bounded. */
-export class RequestHistories implements LedgerObserver {
-  /** By reference. The one with the latest request is the last. */
-  readonly #byReference = new Map<string, RequestHistory>();
-  /** The latest requests that belong to no transaction. */
-  readonly unmatched = new RequestHistory();
-
-  /** Returns the latest requests of a transaction. `undefined` if it had none, or none for a long time. */
-  find(reference: string): RequestHistory | undefined {
-    return this.#byReference.get(reference);
-  }
-
-  /** Adds a request. Its reference can be one that no transaction has. */
-  add(exchange: Exchange, ledger: Ledger): void {
-    const { reference } = exchange;
-    if (reference === null || !ledger.find(reference)) {
-      this.unmatched.add(exchange);
-      return;
-    }
-    const history = this.#byReference.get(reference) ?? new RequestHistory();
-    history.add(exchange);
-    this.#byReference.delete(reference);
-    this.#byReference.set(reference, history);
-    const [oldest = reference] = this.#byReference.keys();
-    if (this.#byReference.size > MAX_HISTORIES) this.#byReference.delete(oldest);
-  }
-
-  /** Notes that the client was gone before it had the whole response. */
-  noteLoss(exchange: Exchange): void {
-    const history = exchange.reference === null ? undefined : this.find(exchange.reference);
-    (history ?? this.unmatched).noteLoss(exchange);
-  }
-
-  deleted({ reference }: Entry): void {
-    this.#byReference.delete(reference);
-  }
+/** The requests that the dashboard shows together: those of one transaction, or of none. */
+export interface RequestHistory {
+  /** The latest ones, oldest first. */
+  readonly groups: readonly RequestGroup[];
+  /** How many older requests are in none of them. */
+  readonly hidden: number;
+  /** Whether the shop never received the response that has the reference. */
+  readonly isResponseLost: boolean;
+  /** Whether a verify showed that the shop has the reference all the same. */
+  readonly isVerified: boolean;
 }
 
 /** One request, or several verifies in a row with the same result. */
 export interface RequestGroup {
-  /** Different from that of every other group of its history. */
-  readonly key: number;
   readonly first: Exchange;
   last: Exchange;
   count: number;
@@ -52,51 +22,38 @@ export interface RequestGroup {
 
 const MAX_GROUPS = 20;
 
-/** The latest requests of one transaction, or of none. */
-export class RequestHistory {
-  readonly #groups: RequestGroup[] = [];
-  #added = 0;
-  #hidden = 0;
-  #isResponseLost = false;
-  #isVerified = false;
+/** Finds the history of each transaction by its reference. That of the requests that belong to none has the name `null`. */
+export function findHistories(
+  exchanges: readonly Exchange[],
+  ledger: Ledger,
+): (name: string | null) => RequestHistory | undefined {
+  const ended = exchanges.filter(({ duration }) => duration !== null);
+  const byName = Map.groupBy(ended, ({ reference }) =>
+    reference !== null && ledger.find(reference) ? reference : null,
+  );
+  return (name) => {
+    // The service acted for a transaction that is no longer kept.
+    const own = byName.get(name)?.filter(({ found }) => name !== null || found === null) ?? [];
+    return own.length === 0 ? undefined : toHistory(own);
+  };
+}
 
-  /** Oldest first. */
-  get groups(): readonly RequestGroup[] {
-    return this.#groups;
-  }
-
-  /** How many older requests are no longer in a group. */
-  get hidden(): number {
-    return this.#hidden;
-  }
-
-  /** Whether the shop never received the response that has the reference. */
-  get isResponseLost(): boolean {
-    return this.#isResponseLost;
-  }
-
-  /** Whether a verify showed that the shop has the reference all the same. */
-  get isVerified(): boolean {
-    return this.#isVerified;
-  }
-
-  add(exchange: Exchange): void {
-    if (exchange.request.operation === 'verify' && exchange.found !== null) this.#isVerified = true;
-    this.noteLoss(exchange);
-    const group = this.#groups.at(-1);
+function toHistory(exchanges: readonly Exchange[]): RequestHistory {
+  const groups: RequestGroup[] = [];
+  for (const exchange of exchanges) {
+    const group = groups.at(-1);
     if (group && isSameVerify(group.last, exchange)) {
       group.last = exchange;
       group.count++;
-      return;
-    }
-    this.#groups.push({ key: ++this.#added, first: exchange, last: exchange, count: 1 });
-    if (this.#groups.length > MAX_GROUPS) this.#hidden += this.#groups.shift()?.count ?? 0;
+    } else groups.push({ first: exchange, last: exchange, count: 1 });
   }
-
-  /** Notes whether the service acted, and the response broke before the client had it. */
-  noteLoss({ request, found, status }: Exchange): void {
-    if (request.operation !== 'verify' && found !== null && status === null) this.#isResponseLost = true;
-  }
+  const acted = exchanges.filter(({ found }) => found !== null);
+  return {
+    groups: groups.slice(-MAX_GROUPS),
+    hidden: groups.slice(0, -MAX_GROUPS).reduce((sum, { count }) => sum + count, 0),
+    isResponseLost: acted.some(({ request, status }) => request.operation !== 'verify' && status === null),
+    isVerified: acted.some(({ request }) => request.operation === 'verify'),
+  };
 }
 
 const sameInGroup = ['mode', 'hasKey', 'status', 'fault', 'found', 'errorBody'] as const;

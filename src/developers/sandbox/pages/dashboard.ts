@@ -15,7 +15,7 @@ import {
 } from '../find-transactions.ts';
 import type { Access } from '../options.ts';
 import type { Env } from '../request.ts';
-import type { RequestHistories } from '../request-history.ts';
+import { findHistories, type RequestHistory } from '../request-history.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
 import { addFaultCard, renderFaultCard, renderQueue } from './fault-card.ts';
 import { renderOptions } from './form-fields.ts';
@@ -32,7 +32,6 @@ const MAX_DELIVERIES = 10;
 export interface DashboardContext {
   readonly service: PaymentService;
   readonly webhooks: Webhooks;
-  readonly histories: RequestHistories;
   readonly changes: Changes;
   readonly access: Access;
 }
@@ -48,7 +47,7 @@ export function addDashboard(app: Hono<Env>, context: DashboardContext): void {
 }
 
 function openDashboard(context: DashboardContext, filter: TransactionFilter) {
-  const { access, service, webhooks, histories } = context;
+  const { access, service, webhooks } = context;
   const { ledger, faults, clock } = service;
   const query = formatFilter(filter);
   return {
@@ -58,13 +57,14 @@ function openDashboard(context: DashboardContext, filter: TransactionFilter) {
       const found = findTransactions(ledger.list(), filter, MAX_SHOWN);
       const deliveries = Map.groupBy(webhooks.deliveries, ({ reference }) => reference);
       const hasReceiver = webhooks.url !== null;
+      const findHistory = findHistories(service.exchanges, ledger);
       return {
         items: found.entries.map((entry) => ({
           id: entry.reference,
           content: renderTransaction({
             entry,
             reported: ledger.getReportedStatus(entry),
-            history: histories.find(entry.reference),
+            history: findHistory(entry.reference),
             deliveries: deliveries.get(entry.reference)?.slice(-MAX_DELIVERIES).reverse() ?? [],
             hasReceiver,
           }),
@@ -74,7 +74,7 @@ function openDashboard(context: DashboardContext, filter: TransactionFilter) {
           pages: renderPages(found, filter),
           faults: renderQueue('/faults', faults.pending),
           clock: renderClock(clock),
-          unmatched: renderUnmatched(histories),
+          unmatched: renderUnmatched(findHistory(null)),
         },
       };
     },
@@ -171,16 +171,16 @@ function renderAccess(access: Access): Html {
 </section>`;
 }
 
-function renderUnmatched({ unmatched }: RequestHistories): Html {
-  const { groups, hidden } = unmatched;
-  const last = groups.at(-1);
-  if (!last) return html`<section id="unmatched"></section>`;
+function renderUnmatched(history: RequestHistory | undefined): Html {
+  const last = history?.groups.at(-1);
+  if (!history || !last) return html`<section id="unmatched"></section>`;
+  const { groups, hidden } = history;
   const count = groups.reduce((sum, group) => sum + group.count, hidden);
   return html`<section id="unmatched" class="card"><details data-key="unmatched">
 <summary>
 <b>Requests without a transaction</b> <span class="count">${formatCount(count)}</span>
 <span class="last">Last: ${renderOutcome(last)}</span>
 </summary>
-${renderRequests('Requests without a transaction', unmatched)}
+${renderRequests('Requests without a transaction', history)}
 </details></section>`;
 }

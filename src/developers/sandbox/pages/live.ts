@@ -40,14 +40,17 @@ export interface LiveItem {
   readonly content: Html;
 }
 
-/** What a page shows now: its list from the top down, and the elements beside it, each with an id. */
+/** The elements beside a list, by a name. Each has an id. */
+type AnyParts = Readonly<Record<string, Html>>;
+
+/** What a page shows now: its list from the top down, and the elements beside it. */
 export interface LiveView<Parts> {
   readonly items: readonly LiveItem[];
   readonly parts: Parts;
 }
 
 /** A page that one browser has opened. */
-export interface LivePage<Parts extends Readonly<Record<string, Html>>> {
+export interface LivePage<Parts extends AnyParts> {
   readonly title: string;
   /** The query by which its updates show the same as the page: empty, or with the question mark. */
   readonly query: string;
@@ -60,7 +63,7 @@ export interface LivePage<Parts extends Readonly<Record<string, Html>>> {
 type PageName = 'dashboard' | 'webhooks' | 'phone';
 
 /** Adds a page, and the server-sent events that update it. */
-export function addLivePage<Parts extends Readonly<Record<string, Html>>>(
+export function addLivePage<Parts extends AnyParts>(
   app: Hono<Env>,
   changes: Changes,
   path: string,
@@ -72,7 +75,7 @@ export function addLivePage<Parts extends Readonly<Record<string, Html>>>(
 }
 
 /** Renders the whole page. */
-export function renderLivePage<Parts extends Readonly<Record<string, Html>>>(
+export function renderLivePage<Parts extends AnyParts>(
   name: PageName,
   { title, query, view, render }: LivePage<Parts>,
 ): Html {
@@ -100,7 +103,7 @@ const UPDATE_INTERVAL = 100;
 const MAX_UPDATE_SHARE = 10;
 
 /** Sends the whole view first, and then what each change has changed. */
-function streamUpdates<Parts extends Readonly<Record<string, Html>>>(
+function streamUpdates<Parts extends AnyParts>(
   c: Context,
   changes: Changes,
   page: LivePage<Parts>,
@@ -123,7 +126,7 @@ function streamUpdates<Parts extends Readonly<Record<string, Html>>>(
 }
 
 /** Renders, at each call, the elements that changed since the call before, and an empty one in place of each that is gone. */
-function createUpdates<Parts extends Readonly<Record<string, Html>>>({ view }: LivePage<Parts>): () => Html {
+function createUpdates<Parts extends AnyParts>({ view }: LivePage<Parts>): () => Html {
   let sent: ReadonlyMap<string, string> = new Map();
   return () => {
     const { items, parts } = view();

@@ -18,10 +18,10 @@ ${hidden > 0 ? html`<li class="small">${hidden === 1 ? '1 older request is' : `$
 </ol>`;
 }
 
-function renderGroup({ key, first, last, count }: RequestGroup, entry: Entry | undefined): Html {
+function renderGroup({ first, last, count }: RequestGroup, entry: Entry | undefined): Html {
   const { path, requestId, body, error } = describe(first, entry);
   const { request, duration } = last;
-  return html`<li><details data-key="request-${key}">
+  return html`<li><details data-key="request-${first.at}">
 <summary>
 <b class="name">${request.operation && entry ? nameOperation(request.operation) : html`<code>${request.method} ${path}</code>`}${count > 1 ? ` × ${count}` : ''}</b>
 <span class="outcome">${renderOutcome({ first, last }, entry)}</span>

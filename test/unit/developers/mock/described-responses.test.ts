@@ -115,17 +115,6 @@ describe.each(services)('the %s', (name, start) => {
     ]);
   });
 
-  test('responds as described while a webhook is ahead of the status', async () => {
-    const service = await start();
-    const { controls, liveKey } = service;
-    controls.webhooks.deliverTo(() => {});
-    controls.webhooks.fault({ kind: 'early', delay: 60_000 });
-    const { reference } = (await send(service, liveKey, paths.chargeMobileMoney, { body: charge })).data;
-    controls.approve(reference);
-    const { data, issues } = await send(service, liveKey, `/transactions/verify/${reference}`);
-    expect([data.status, data.paid_at, issues]).toEqual(['pending', null, []]);
-  });
-
   test('refuses as described, each with its own status', async () => {
     const service = await start();
     const { controls, liveKey, testKey } = service;
@@ -259,16 +248,6 @@ describe.each(services)('the %s', (name, start) => {
     );
     expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(10);
   });
-});
-
-test('the sandbox responds as described after a prompt has expired', async () => {
-  const { sandbox } = await startTestSandbox({ promptExpiry: 60_000 });
-  const service = { ...sandbox, controls: sandbox };
-  const created = await send(service, sandbox.liveKey, paths.chargeMobileMoney, { body: charge });
-  sandbox.advance(60_000);
-  const path = `/transactions/verify/${created.data.reference}`;
-  const { data, issues } = await send(service, sandbox.liveKey, path);
-  expect([data.status, issues]).toEqual(['failed', []]);
 });
 
 /** A schema cannot say it of large amounts: a multiple of 0.01 is not exact. */

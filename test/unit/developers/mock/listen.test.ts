@@ -7,7 +7,7 @@ import { ConnectionError, PaymentsClient } from '../../../../src/index.ts';
 import { undiciTransport } from '../../../../src/node/index.ts';
 import { listenForTest } from '../../../helpers/listen.ts';
 import { catchError, charge, payment } from '../../../helpers/service.ts';
-import { connect, startListening, useFakeClock } from './start-mock.ts';
+import { connect, startListening } from './start-mock.ts';
 
 const nodesOwn = globalThis.fetch;
 
@@ -180,27 +180,6 @@ describe("a merchant's own server of MSW", () => {
     await payments.initialize(payment);
     expect(mock.requests).toHaveLength(1);
   });
-});
-
-// Why the mock starts no server of MSW. If this fails, MSW has changed, and the mock could use one.
-test('two servers of MSW turn each other off', async () => {
-  const host = await startOtherHost();
-  startMsw(http.get(host, () => HttpResponse.text('the first server')));
-  const read = async () => (await fetch(host, { headers: { Connection: 'close' } })).text();
-  const second = startShop();
-  expect(await read()).toMatch(/^GET \/ /);
-  second.close();
-  expect(await read()).toMatch(/^GET \/ /);
-});
-
-test('ends a wait under fake timers', async () => {
-  useFakeClock();
-  const { mock, payments } = startListening();
-  mock.settleAfter('next', 20_000, 'success');
-  const { reference } = await payments.chargeMobileMoney(charge);
-  const wait = payments.waitForFinalStatus(reference);
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect((await wait).status).toBe('success');
 });
 
 test('rejects with the reason of a signal, before the request and during it', async () => {

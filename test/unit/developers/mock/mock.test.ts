@@ -42,21 +42,6 @@ describe('returns the documented fields', () => {
 });
 
 describe('the customer', () => {
-  test.each([
-    ['approve', 'success', expect.any(String)],
-    ['decline', 'failed', null],
-    ['abandon', 'abandoned', null],
-  ] as const)('%s sets the status %s, which a payment can still follow', async (control, status, paid_at) => {
-    const { mock, payments } = startMock();
-    const { reference } = await payments.chargeMobileMoney(charge);
-    const ended = { reference, status, paid_at };
-    expect(mock[control](reference)).toMatchObject(ended);
-    expect(await payments.verify(reference)).toMatchObject(ended);
-    expect(mock.transactions).toMatchObject([ended]);
-    mock.approve(reference);
-    expect((await payments.verify(reference)).status).toBe('success');
-  });
-
   test('needs a known reference', async () => {
     const { mock, payments } = startMock();
     expect(() => mock.approve('TXN-1')).toThrow('There is no transaction TXN-1. Known: none yet.');

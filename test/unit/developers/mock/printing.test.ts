@@ -82,11 +82,6 @@ describe.each(['msw', 'msw-2'])("with a merchant's own server of %s", (msw) => {
     expect(await print(handled + bypassed + beside + after, msw)).toBe('done');
   });
 
-  // MSW prints these two by itself: the documentation says what to do.
-  test('its default prints the body of a request to another host', async () => {
-    expect(await print(withServer('...mock.handlers', '', USE_OTHER_HOST), msw)).toMatch(SECRETS);
-  });
-
   test("a handler of the merchant's that throws prints its address, not its body", async () => {
     const handlers = "http.post('https://sms.example/send', () => { throw new Error('no credit'); })";
     const use = "mock.listen(); await post('https://sms.example/send?id=17'); mock.close();";

@@ -1,4 +1,3 @@
-import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { findFreePort } from '../../../helpers/free-port.ts';
 import { startTestApi } from './script-api-client.ts';
@@ -74,21 +73,6 @@ test('gives no page of another website permission, and lets none read', async ()
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-type')).toMatch(/^application\/json/);
   }
-});
-
-test('refuses a page whose own name points to this machine', async () => {
-  const { address, sandbox, payments } = await startTestApi();
-  await payments.initialize(payment);
-  const send = (method: string, path: string) =>
-    new Promise((resolve) => {
-      const headers = { host: 'evil.example', ...json };
-      const sent = request(`${address}${path}`, { method, headers }, (response) =>
-        resolve(response.resume().statusCode),
-      );
-      sent.end();
-    });
-  expect([await send('GET', ''), await send('POST', '/reset')]).toEqual([421, 421]);
-  expect(sandbox.transactions).toHaveLength(1);
 });
 
 test('accepts a page of its own, of its public address, and a client without an origin', async () => {

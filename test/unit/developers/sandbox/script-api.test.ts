@@ -202,39 +202,6 @@ test.each(stories)('%s', async (_, steps) => {
   }
 });
 
-test('takes every kind of fault, with the fields of its type', async () => {
-  const { post, remove } = await startTestApi();
-  const operation = 'chargeMobileMoney';
-  for (const fault of [
-    { kind: 'status', status: 502, body: 'html', headers: { 'x-cache': 'miss' }, accepted: true },
-    { kind: 'status', status: 422, body: { message: 'No.' } },
-    { kind: 'rateLimited', retryAfter: 5000 },
-    { kind: 'hang', accepted: true },
-    { kind: 'slowBody', interval: 10 },
-    { kind: 'truncated' },
-    { kind: 'wrongAmount', amount: '2.55' },
-    { kind: 'wrongCurrency', currency: 'USD' },
-    { kind: 'wrongReference', reference: 'TXN-another' },
-    { kind: 'unrecognisedStatus', status: 'reversed' },
-    { kind: 'lateApproval', after: 1000 },
-  ]) {
-    expect((await post('/faults', { operation, fault })).body).toEqual({
-      faults: [{ operation, fault, remaining: 1 }],
-    });
-    await remove('/faults');
-  }
-  for (const fault of [
-    { kind: 'late', delay: 60_000 },
-    { kind: 'twice' },
-    { kind: 'lost' },
-    { kind: 'forged', reference: 'TXN-another', amount: '1.00', status: 'success' },
-    { kind: 'early', delay: 60_000 },
-  ]) {
-    expect((await post('/webhooks/faults', { fault })).body).toEqual({ faults: [{ fault, remaining: 1 }] });
-    await remove('/webhooks/faults');
-  }
-});
-
 test('tells a script what a shop needs, and links only to existing paths', async () => {
   const { sandbox, get } = await startTestApi();
   const { baseUrl, testKey, liveKey, url } = sandbox;

@@ -21,6 +21,7 @@ test('keeps transactions unchanged over a restart', async () => {
   expect(second.sandbox.transactions).toEqual(transactions);
   expect(second.sandbox.charges).toEqual(charges);
   expect(await second.page('/')).toContain(paid.reference);
+  expect(await second.page('/')).toContain('no requests for it in memory');
   await second.press('/phone', { reference: open.reference, decision: 'approve', pin: '1234' });
   await second.sandbox.close();
 

@@ -50,6 +50,7 @@ test.each([
     'resolve needs --by: who resolves the key.',
   ],
   [['resolve', 'order-17', '--not-charged', '--by', ' ', '--reason', 'found'], 'resolve needs --by'],
+  [['resolve', 'order-17', '--closed', '--by', 'ama', '--reason', ' '], 'resolve needs --reason'],
   [['resolve', 'order-17', '--not-charged', '--by', 'ama'], 'resolve needs --reason: what was found out.'],
   [['resolve', 'order-17', '--not-charged', '--by'], "Option '--by <value>' argument missing"],
 ])('exits with 1 and says what is wrong with %j', async (args, message) => {

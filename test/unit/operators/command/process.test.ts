@@ -116,19 +116,6 @@ describe('the process', () => {
     expect(err).not.toContain('not shown');
   });
 
-  test('leaves out what the client logs of each request, and shows its warnings', async () => {
-    const project = await createProjectWithKeys(`
-      console.debug('payments: verify TXN-1, attempt 1: sending, request id 5f0c2b77-0000');
-      console.info('payments: resolved as charged by kofi@shop.example, key "order-1"');
-      console.warn('payments: journal: unresolved, key "order-1"');
-      console.error('payments: another key 9fKq27LmXz4vK9qLm2Xw of ama@shop.example');`);
-    const { err } = await project.run(['show', 'order-1']);
-    expect(err.split('\n').filter((line) => line.startsWith('config: '))).toEqual([
-      'config: payments: journal: unresolved, key "order-1"',
-      'config: payments: another key [REDACTED] of [REDACTED]',
-    ]);
-  });
-
   test('prints no log line of a resolution with the logger console', async () => {
     const project = await createProject(type);
     const database = new DatabaseSync(join(project.folder, 'journal.db'));

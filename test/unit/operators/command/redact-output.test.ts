@@ -32,6 +32,7 @@ const messages = [
   `connect to postgres://merchant:${PASSWORD}@db.internal:5432/shop failed`,
   `connect to redis://:redis-secret-0815@cache.internal failed`,
   `host=db.internal user=merchant password=${URL_PASSWORD}`,
+  `the login of merchant failed with ${URL_PASSWORD}, and with ${PASSWORD}`,
   `{"password": "redis-secret-0815"}`,
   'connect to redis://:hunter@cache failed',
   'fatal: password=hunter for merchant',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Journal, memoryJournal, memoryStore } from '../../../../src/stores/index.ts';
 import { claimKey, completeKey, made } from '../../../helpers/claims.ts';
-import { sendJson, startService } from '../../../helpers/service.ts';
+import { charge } from '../../../helpers/service.ts';
 import { runCommand, type Shop, startShop } from './run-command.ts';
 
 const note = ['--by', 'kofi@shop.example', '--reason', 'found by its request id'];
@@ -37,13 +37,6 @@ test('records a reference that the service confirms', async () => {
   expect((await runCommand(['list'], shop)).code).toBe(0);
 });
 
-test('prints the entry with --json', async () => {
-  const shop = await startUnresolved('order-17/1');
-  const { code, out } = await runCommand([...found('order-17/1'), '--json'], shop);
-  expect(code).toBe(0);
-  expect(JSON.parse(out)).toMatchObject({ key: 'order-17/1', state: 'completed', reference: 'TXN-8f2c61d0' });
-});
-
 test('says so if the key was resolved so already', async () => {
   const shop = await startUnresolved('order-17/1');
   await runCommand(found('order-17/1'), shop);
@@ -71,13 +64,17 @@ test('says that a transaction of another amount still needs a person', async () 
   expect((await runCommand(['list'], shop)).code).toBe(0);
 });
 
-test('records the checkout page of a payment', async () => {
+test('records the checkout page of a payment, and prints the entry with --json', async () => {
   const shop = await startShop();
   await shop.leaveUnresolvedPayment('order-17/1');
-  const url = 'https://pay.example/checkout/TXN-8f2c61d0';
-  const { code } = await runCommand([...found('order-17/1'), '--checkout-url', url], shop);
+  const checkout_url = 'https://pay.example/checkout/TXN-8f2c61d0';
+  const args = [...found('order-17/1'), '--checkout-url', checkout_url, '--json'];
+  const { code, out } = await runCommand(args, shop);
   expect(code).toBe(0);
-  expect(await shop.journal.read('order-17/1')).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  expect(JSON.parse(out)).toMatchObject({ key: 'order-17/1', state: 'completed', reference: 'TXN-8f2c61d0' });
+  const { amount, customer_email } = charge;
+  const again = shop.payments.initialize({ amount, customer_email }, { idempotencyKey: 'order-17/1' });
+  expect(await again).toMatchObject({ replayed: true, checkout_url });
 });
 
 test('adds a transaction to an order', async () => {
@@ -119,66 +116,50 @@ describe('changes nothing', () => {
     expect({ ...after, updatedAt: 0 }).toEqual({ ...before, updatedAt: 0 });
   }
 
-  test('if the service does not know the reference', async () => {
-    const shop = await startUnresolved('order-17/1');
-    await expectUnchanged(
-      shop,
+  const OTHER = 'order-39d3d254-f345-43e1-93cd-0b22c3c14b6e/1';
+  const accept = ['resolve', 'order-17/1', '--accepted', ...note];
+
+  test.each<[string, args: string[], message: string | RegExp, prepare?: (shop: Shop) => unknown]>([
+    [
+      'the service does not know the reference',
       found('order-17/1', 'TXN-other'),
       'The service has no such transaction. Nothing was changed.',
-    );
-  });
-
-  test('if the reference is recorded under another key', async () => {
-    const shop = await startUnresolved('order-17/1');
-    await shop.leaveUnresolved('order-18/1');
-    await runCommand(found('order-18/1'), shop);
-    await expectUnchanged(
-      shop,
+    ],
+    [
+      'the reference is recorded under another key, which it names whole',
       found('order-17/1'),
-      'TXN-8f2c61d0 belongs to the key "order-18/1": one transaction cannot pay for two. Nothing was changed.',
-    );
-  });
-
-  test('and names the other key whole, if its order has a UUID', async () => {
-    const other = 'order-39d3d254-f345-43e1-93cd-0b22c3c14b6e/1';
-    const shop = await startUnresolved('order-17/1');
-    await shop.leaveUnresolved(other);
-    await runCommand(found(other), shop);
-    await expectUnchanged(shop, found('order-17/1'), `belongs to the key "${other}"`);
-  });
-
-  test('if the service is down', async () => {
-    const shop = await startUnresolved('order-17/1');
-    shop.service.server.close();
-    shop.service.server.closeAllConnections();
-    await expectUnchanged(
-      shop,
+      `TXN-8f2c61d0 belongs to the key "${OTHER}": one transaction cannot pay for two. Nothing was changed.`,
+      async (shop) => {
+        await shop.leaveUnresolved(OTHER);
+        await runCommand(found(OTHER), shop);
+      },
+    ],
+    [
+      'the service is down',
       found('order-17/1'),
       /no connection.*\nThe service could not be asked, and nothing was changed\. Run the command again later\./,
-    );
-  });
-
-  test('if the service refuses the API key', async () => {
+      ({ service: { server } }) => {
+        server.close();
+        server.closeAllConnections();
+      },
+    ],
+    [
+      'the resolution does not fit',
+      accept,
+      '"accepted" does not fit this payment. Nothing was changed. It can be { reference } or not_charged or closed.',
+    ],
+  ])('if %s', async (_what, args, message, prepare = () => {}) => {
     const shop = await startUnresolved('order-17/1');
-    const refusing = await startService((response) => sendJson(response, 401, {}));
-    const payments = refusing.client({ journal: shop.journal });
-    const { code, err } = await runCommand(found('order-17/1'), {
-      exports: { payments, journal: shop.journal },
-    });
-    // The journal belongs to another service, and is asked first.
-    expect([code, err]).toEqual([1, expect.stringContaining('another base URL')]);
+    await prepare(shop);
+    await expectUnchanged(shop, args, message);
   });
 
   test('if a process is charging under the key', async () => {
-    const shop = await startShop();
-    await shop.leaveUnresolved('order-1');
+    const shop = await startUnresolved('order-1');
     const { service = '' } = (await shop.journal.read('order-1')) ?? {};
     await claimKey(shop.journal, 'order-17/1', { service });
-    await expectUnchanged(
-      shop,
-      notCharged('order-17/1', '--yes'),
-      /A process is charging under this key now/,
-    );
+    const args = notCharged('order-17/1', '--yes');
+    await expectUnchanged(shop, args, /A process is charging under this key now/);
   });
 
   test('if an order is named where a payment is meant', async () => {
@@ -190,32 +171,6 @@ describe('changes nothing', () => {
       'payment-journal: This is an order: resolve one of its payments, such as 17/1. Nothing was changed.\n',
     ]);
     expect(await shop.journal.read('17/1')).toMatchObject({ state: 'unknown', resolutions: [] });
-  });
-
-  test('if the resolution does not fit', async () => {
-    const shop = await startUnresolved('order-17/1');
-    await expectUnchanged(
-      shop,
-      ['resolve', 'order-17/1', '--accepted', ...note],
-      '"accepted" does not fit this payment. Nothing was changed. It can be { reference } or not_charged or closed.',
-    );
-  });
-
-  test.each([
-    ['--by', ['--by', '  ', '--reason', 'x']],
-    ['--reason', ['--by', 'kofi', '--reason', ' ']],
-  ])('if %s is blank', async (option, blank) => {
-    const shop = await startUnresolved('order-17/1');
-    await expectUnchanged(shop, ['resolve', 'order-17/1', '--closed', ...blank], `resolve needs ${option}`);
-  });
-
-  test('if the journal has no such key', async () => {
-    const shop = await startShop();
-    await expectUnchanged(
-      shop,
-      found('order-17/1'),
-      'The journal has no record of the key or order "order-17/1".',
-    );
   });
 
   test('if another person resolves the key while the amount is typed', async () => {

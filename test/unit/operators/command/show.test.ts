@@ -50,22 +50,19 @@ test('shows each time in ISO 8601, in UTC, and its age', async () => {
   expect(times.filter((time) => !/:\d\dZ\W?$/.test(time))).toEqual([]);
 });
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300])('shows that %d is no time', async (createdAt) => {
-  const { code, out } = await show({ ...fullEntry, createdAt });
-  expect([code, out]).toEqual([0, expect.stringContaining('Started      no valid time (')]);
-});
-
 test.each([
-  [30_000, '30 s ago'],
-  [59 * 60_000, '59 min ago'],
-  [47 * 60 * 60_000, '47 h ago'],
-  [49 * 60 * 60_000, '2 d ago'],
-  [-5_000, '0 s ago'],
-])('shows an age of %i ms as %s', async (age, shown) => {
+  [30_000, '(30 s ago)'],
+  [59 * 60_000, '(59 min ago)'],
+  [47 * 60 * 60_000, '(47 h ago)'],
+  [49 * 60 * 60_000, '(2 d ago)'],
+  [-5_000, '(0 s ago)'],
+  [Number.NaN, 'Started      no valid time ('],
+  [1e300, 'Started      no valid time ('],
+])('shows an age of %d ms as %s', async (age, shown) => {
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const { out } = await show({ ...fullEntry, createdAt: Date.now() - age });
-  expect(out).toContain(`(${shown})`);
+  expect(out).toContain(shown);
 });
 
 test.each([
@@ -93,6 +90,8 @@ test('tells what to do about an unresolved key, with the commands', async () => 
   expect(steps).toContain(
     '     npx payment-journal resolve order-17/1 --not-charged \\\n       --by <who> --reason <why>\n',
   );
+  expect(steps.replace(/\n {5}/g, ' ')).toContain('  4. If the service has lost it, or you pay it back,');
+  expect(steps).toContain('     npx payment-journal resolve order-17/1 --closed \\\n');
   expect(out).toContain('Error        none recorded: its process might have ended');
 });
 
@@ -146,12 +145,6 @@ test('asks for another reference if the one that was named is of another payment
   const { out } = await show({ ...fullEntry, attention: 'shared_reference' });
   expect(out).toContain('resolve order-17/1 --reference TXN-… \\\n');
   expect(out).toContain('Find the charge in the records of the service');
-});
-
-test('tells how to close a key whose charge is lost or paid back', async () => {
-  const { out } = await show({ ...fullEntry, reference: undefined });
-  expect(out.replace(/\n {5}/g, ' ')).toContain('  4. If the service has lost it, or you pay it back,');
-  expect(out).toContain('     npx payment-journal resolve order-17/1 --closed \\\n');
 });
 
 test.each(['17', 'order 17'])('shows each payment of an order: %s', async (name) => {

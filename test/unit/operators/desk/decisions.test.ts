@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { momo, postsOf } from '../../../helpers/order-shop.ts';
+import { momo } from '../../../helpers/world.ts';
 import { KOFI, openDesk } from './open-desk.ts';
 
 const REASON = 'found by its request id';
@@ -22,7 +22,7 @@ test('leads from a lost response to an order that is paid', async () => {
   await own.sweep();
   expect(shop.paid).toMatchObject([{ order: '17', transaction: { reference } }]);
   expect((await open('?order=17')).html).toContain('>Paid<');
-  expect(postsOf(shop)).toHaveLength(1);
+  expect(shop.posts).toHaveLength(1);
 });
 
 test('lets the customer pay again once no charge exists', async () => {
@@ -40,20 +40,6 @@ test('lets the customer pay again once no charge exists', async () => {
   const decided = await decide('?order=17', 'not_charged', { reason: REASON, amount: '25.5' });
   expect(decided.html).toContain('The customer can now pay again.');
   expect(await own.read('17')).toMatchObject({ state: 'unpaid', canPay: true });
-});
-
-test('accepts an earlier price, after which the shop delivers', async () => {
-  const { shop, own, open, decide } = openDesk();
-  const status = await own.charge('17', momo);
-  await own.charge('17', { ...momo, amount: '30.00' });
-  shop.service.approve(status.payments[0]?.reference ?? '');
-  await own.wait('17', { timeout: 60_000 });
-  const { html } = await open('?order=17');
-  expect(html).toContain('The service says now: <b>success</b>, <b>GHS 25.50</b>.');
-  const decided = await decide('?order=17', 'accepted', { reason: 'the customer is a regular' });
-  expect(decided.html).toContain('The payment counts as paid.');
-  await own.sweep();
-  expect(shop.paid).toMatchObject([{ order: '17' }]);
 });
 
 test('closes a payment that is dealt with outside, and can replace that', async () => {
@@ -89,7 +75,7 @@ test('adds a transaction to an order, if the service has it', async () => {
   // No request was sent for it.
   expect(added.html).not.toContain('Payment 2: The request');
   expect((await own.read('17')).payments).toMatchObject([{}, { reference }]);
-  expect(postsOf(shop)).toHaveLength(2);
+  expect(shop.posts).toHaveLength(2);
 });
 
 test('resolves the key of a shop without orders', async () => {
@@ -152,29 +138,16 @@ describe('a second person', () => {
     expect(status).toBe(409);
     expect(html).toContain('You wrote: “paid back, ticket 4471”');
   });
-
-  test('who presses twice decides once', async () => {
-    const { own, open, send, loseResponse } = openDesk();
-    await loseResponse('17');
-    const { html } = await open('?order=17');
-    const [, revision = ''] = /name="revision" value="([^"]*)"/.exec(html) ?? [];
-    const form = {
-      payment: 'order 17/1',
-      offer: 'closed',
-      reason: 'paid back',
-      revision: revision.replaceAll('&quot;', '"'),
-    };
-    const shown = await Promise.all([send('?order=17', form), send('?order=17', form)]);
-    expect(shown.map(({ status }) => status).sort()).not.toContain(500);
-    expect(await own.journal.read('17/1')).toMatchObject({ state: 'closed', resolutions: [{}] });
-  });
 });
 
 describe('a decision that cannot be made', () => {
   test('is the only result that is shown', async () => {
     const { open, decide, loseResponse } = openDesk();
     await loseResponse('17');
+    // An address alone says nothing.
+    expect((await open('?order=17&done=1.0')).html).not.toContain('Recorded');
     await decide('?order=17', 'closed', { reason: 'paid back' });
+    expect((await open('?order=17&done=1.2')).html).not.toContain('Recorded');
     const { html } = await open('?order=17&done=1.1');
     expect(html).toContain('<b>Recorded.</b>');
     const [, action = ''] = /<form method="post" action="([^"]+)"/.exec(html) ?? [];

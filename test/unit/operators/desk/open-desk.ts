@@ -1,6 +1,6 @@
 import { createReviewDesk, type ReviewDeskOptions } from '../../../../src/operators/desk/index.ts';
 import type { JournalStore } from '../../../../src/stores/index.ts';
-import { momo, openOrderShop } from '../../../helpers/order-shop.ts';
+import { momo, world } from '../../../helpers/world.ts';
 
 export const KOFI = 'kofi@shop.example';
 const ADDRESS = 'https://shop.example/admin/payments';
@@ -15,10 +15,16 @@ export interface Shown {
 
 /** Opens the desk of a shop, and a browser that knows no script. */
 export function openDesk(options: Partial<ReviewDeskOptions> = {}, store?: JournalStore) {
-  const shop = openOrderShop({ ...(store && { store }) });
-  const own = shop.start({}, { polling: { initialDelay: 1, minDelay: 1 } });
-  const { payments, journal } = own;
-  const desk = createReviewDesk({ payments, journal, orderPayments: own, authorize: () => KOFI, ...options });
+  const shop = world({ ...(store && { store }) });
+  const { payments, journal, orders } = shop.shop;
+  const desk = createReviewDesk({
+    payments,
+    journal,
+    orderPayments: orders,
+    authorize: () => KOFI,
+    ...options,
+  });
+  const own = { ...orders, payments, journal };
 
   /** Opens a page, and follows where it leads. */
   async function open(query: string, init?: RequestInit): Promise<Shown> {

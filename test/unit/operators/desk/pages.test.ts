@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../../src/stores/index.ts';
-import { momo } from '../../../helpers/order-shop.ts';
 import { API_KEY, charge, PHONE } from '../../../helpers/service.ts';
+import { MINUTE, momo, sweepFor } from '../../../helpers/world.ts';
 import { KOFI, openDesk } from './open-desk.ts';
 
 describe('what needs a person', () => {
@@ -105,26 +105,28 @@ describe('an order', () => {
     expect((await open('?order=17')).html).toContain('The service could not be asked just now.');
   });
 
-  test('shows its latest price beside what was paid', async () => {
-    const { shop, own, open } = openDesk();
+  test('shows its latest price beside what was paid, which can be accepted', async () => {
+    const { shop, own, open, decide } = openDesk();
     const { payments } = await own.charge('17', momo);
     await own.charge('17', { ...momo, amount: '30.00' });
     shop.service.approve(payments[0]?.reference ?? '');
     await own.wait('17', { timeout: 60_000 });
     const { html } = await open('?order=17');
     expect(html).toContain('latest price is <b>GHS 30.00</b>, <b class="differs">not GHS 25.50</b>.');
+    expect(html).toContain('The service says now: <b>success</b>, <b>GHS 25.50</b>.');
     expect(html).toContain('<summary>Take GHS 25.50 as it is</summary>');
+    const decided = await decide('?order=17', 'accepted', { reason: 'the customer is a regular' });
+    expect(decided.html).toContain('The payment counts as paid.');
+    await own.sweep();
+    expect(shop.paid).toMatchObject([{ order: '17' }]);
   });
 
   test('shows which of two payments pays it', async () => {
     const { shop, own, open } = openDesk();
     await own.charge('17', momo);
     const { payments } = await own.charge('17', { ...momo, network: 'telecel' }, { startAnother: true });
-    for (const { reference = '' } of payments) {
-      shop.service.approve(reference);
-      await own.payments.check(reference);
-    }
-    await own.sweep();
+    for (const { reference = '' } of payments) shop.service.approve(reference);
+    await sweepFor(MINUTE, own);
     const { html } = await open('?order=17');
     const winner = (await own.read('17')).payments.findIndex(({ attention }) => attention === undefined);
     const [, pays] = /id="title-(\d)">Payment \d<\/h2> <span class="badge success">/.exec(html) ?? [];
