@@ -90,26 +90,3 @@ export async function startCuttingProxy(database: string, matches: (data: Buffer
   onTestFinished(() => proxy.close());
   return { url: proxy.url.href, cuts: () => cuts };
 }
-
-/** Starts a proxy whose connections go dead: they stay open, and nothing comes through any more. */
-export async function startSilentProxy(database: string) {
-  let chunks = 0;
-  let limit = Number.POSITIVE_INFINITY;
-  let isLastLost = false;
-  const proxy = await startProxy(database, () => ({
-    request: () => (++chunks <= limit ? 'passed' : 'dropped'),
-    response: () => (chunks < limit || (chunks === limit && !isLastLost) ? 'passed' : 'dropped'),
-  }));
-  onTestFinished(() => proxy.close());
-  return {
-    url: proxy.url.href,
-    /** How many chunks the clients have sent since `silence` was called, or since the start. */
-    countChunks: () => chunks,
-    /** Passes on `next` more from the clients, the last one without its response if `isResponseLost`, and then nothing. */
-    silence(next: number, isResponseLost: boolean) {
-      chunks = 0;
-      limit = next;
-      isLastLost = isResponseLost;
-    },
-  };
-}

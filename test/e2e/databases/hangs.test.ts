@@ -1,12 +1,10 @@
 import { Client, Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { JournalError } from '../../../src/index.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
 import type { Journal } from '../../../src/stores/index.ts';
 import { mysqlJournal } from '../../../src/stores/mysql/index.ts';
 import { postgresJournal } from '../../../src/stores/postgres/index.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { startSilentProxy } from '../../helpers/tcp-proxy.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 import { database as mysql } from './kinds/mysql.ts';
 import { useMysql } from './use-mysql.ts';
@@ -83,40 +81,3 @@ describe('a table that is locked', () => {
     other.destroy();
   });
 });
-
-test('dead connections to PostgreSQL end no call later, and charge nothing twice', async () => {
-  const witness = postgresJournal(openPool(postgres.url), { table: 'dead' });
-  await witness.migrate();
-  const service = await startCounting();
-  const start = async () => {
-    const proxy = await startSilentProxy(postgres.url);
-    const journal = postgresJournal(openPool(proxy.url), { table: 'dead' });
-    return { proxy, journal, shop: openShop(service, journal) };
-  };
-  const healthy = await start();
-  await healthy.shop.read('warm');
-  healthy.proxy.silence(Number.POSITIVE_INFINITY, false);
-  expect(await healthy.shop.charge('healthy', charge)).toMatchObject({ state: 'processing' });
-  const points = Array.from({ length: healthy.proxy.countChunks() }, (_, chunks) => chunks);
-  expect(points.length).toBeGreaterThan(3);
-
-  const ends = await Promise.all(
-    points.flatMap((chunks) =>
-      [false, true].map(async (isResponseLost) => {
-        const { proxy, shop } = await start();
-        const order = `${chunks}-${isResponseLost}`;
-        await shop.read(order);
-        proxy.silence(chunks, isResponseLost);
-        const options = { extraBody: { order } };
-        const error = await findError(shop.charge(order, charge, options));
-        await openShop(service, witness).charge(order, charge, options);
-        return { order, isEnded: error === 'no error' || error instanceof JournalError };
-      }),
-    ),
-  );
-  expect(ends.filter(({ isEnded }) => !isEnded)).toEqual([]);
-  const posts = service.requests.filter(({ method }) => method === 'POST');
-  const orders = posts.map(({ body }) => JSON.parse(body).order);
-  expect(orders).toHaveLength(new Set(orders).size);
-  expect(orders.length).toBeGreaterThan(ends.length / 2);
-}, 300_000);

@@ -34,18 +34,6 @@ describe('a Worker with a cron trigger on Miniflare', () => {
     await expectOneParcel(id);
   });
 
-  test('charges a customer who was declined again after another press', async () => {
-    await open();
-    const id = await placeAndPay();
-    shop.sandbox.decline(referenceOf());
-    await shop.sweepUntil(id, 'unpaid');
-    expect(await shop.pay(id)).toBe(200);
-    shop.sandbox.approve(referenceOf(1));
-    await shop.sweepUntil(id, 'fulfilled');
-    expect(shop.sandbox.charges).toHaveLength(2);
-    expect(await shop.countParcels(id)).toBe(1);
-  });
-
   test('never charges again after a kill during the charge', async () => {
     await open();
     shop.sandbox.fault('chargeMobileMoney', { kind: 'hang', accepted: true });

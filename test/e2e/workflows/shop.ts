@@ -56,12 +56,12 @@ let orderNumber = 0;
 /** A shop that runs one example: with the service, the engine, the orders, and workers that a test can kill. */
 export class Shop {
   readonly orders: Orders;
+  readonly sandbox: Sandbox;
   readonly #example: WorkflowExample;
   readonly #engine: RunningEngine;
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #processes: ExampleProcess[] = [];
-  #sandbox: Sandbox;
   #worker: ExampleProcess | undefined;
 
   private constructor(
@@ -73,7 +73,7 @@ export class Shop {
     this.#example = example;
     this.#engine = engine;
     this.#folder = folder;
-    this.#sandbox = sandbox;
+    this.sandbox = sandbox;
     const ordersFile = join(folder, 'orders.db');
     this.orders = new Orders(ordersFile);
     this.#env = {
@@ -105,21 +105,6 @@ export class Shop {
     });
     await shop.startWorker();
     return shop;
-  }
-
-  get sandbox(): Sandbox {
-    return this.#sandbox;
-  }
-
-  /** Stops the service: its connections are refused. It starts again empty, at the same address. */
-  async stopService(): Promise<{ startService(): Promise<void> }> {
-    const port = Number(new URL(this.#sandbox.baseUrl).port);
-    await this.#sandbox.close();
-    return {
-      startService: async () => {
-        this.#sandbox = await startSandbox({ port });
-      },
-    };
   }
 
   async startWorker(): Promise<void> {

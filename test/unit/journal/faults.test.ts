@@ -109,12 +109,6 @@ async function createText(wrong: object = {}): Promise<string> {
   return JSON.stringify({ ...JSON.parse(record?.text ?? ''), ...wrong });
 }
 
-test('reads a record that is whole', async () => {
-  const store = memoryStore();
-  await store.write(`key ${KEY}`, firstWrite({}, { text: await createText() }));
-  expect(await createJournal(store).read(KEY)).toMatchObject({ state: 'rejected' });
-});
-
 test.each<[string, object | string, version?: string]>([
   ['of a newer format', { format: 2 }],
   ['of a newer kind', { kind: 'subscription' }],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { memoryJournal } from '../../../src/stores/index.ts';
-import { claimKey, completeKey, made } from '../../helpers/claims.ts';
+import { completeKey, made } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 
@@ -53,11 +53,4 @@ test('resolves what one name names, and says how to name each of two', async () 
   expect(String(await catchError(journal.resolve('17', 'closed', note)))).toContain(
     'This is an order: name one of its payments',
   );
-});
-
-test('refuses a name that fits a payment and another order', async () => {
-  const journal = await createShopJournal();
-  await claimKey(journal, '17/1', { kind: 'order' });
-  expect(String(await catchError(journal.resolve('17/1', 'not_charged', note)))).toContain('fits two');
-  expect(await journal.read('17/1/1')).toMatchObject({ state: 'begun' });
 });

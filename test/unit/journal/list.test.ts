@@ -1,8 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
-import { getRecords } from '../../../src/journal/core.ts';
-import type { RecordName } from '../../../src/journal/names.ts';
-import { check } from '../../../src/ledger/check.ts';
 import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/stores/index.ts';
 import { claimKey, completeKey, made } from '../../helpers/claims.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
@@ -11,7 +8,6 @@ import { catchError } from '../../helpers/service.ts';
 import { firstWrite } from '../../helpers/store-writes.ts';
 
 const LEASE = 10_000;
-const DAY = 24 * 60 * 60 * 1000;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] });
@@ -33,13 +29,6 @@ async function drain<T>(items: AsyncIterable<T>): Promise<{ items: T[]; error: u
 
 const listReasons = async (journal: Journal) =>
   (await drain(journal.listAttention())).items.map(({ key, reason }) => [key, reason]);
-
-/** Records what a check found of a transaction. */
-const find = (journal: Journal, name: RecordName, reference: string, status = 'success') =>
-  getRecords(journal).change(name, (before, now) => {
-    const finding = { is: 'answered', status, paid_at: null } as const;
-    return { record: check(before, reference, finding, { askedAt: now, now, random: 0 }) };
-  });
 
 const rejected = { is: 'none', why: 'rejected' } as const;
 
@@ -121,33 +110,6 @@ test('lists what a person has to decide, with why and since when', async () => {
   expect(await listKeys(memoryJournal({ store }), { state: 'unknown' })).toEqual(['17/1', 'shared', 'begun']);
   await journal.resolve('17/1', 'not_charged', note);
   expect((await listReasons(journal)).map(([key]) => key)).toEqual(['shared', 'begun']);
-});
-
-test('lists every payment of an order that needs a person', async () => {
-  const journal = memoryJournal();
-  const order = { kind: 'order', id: '17' } as const;
-  for (const reference of ['TXN-1', 'TXN-2', 'TXN-3']) {
-    await completeKey(journal, '17', made(reference), order);
-    await find(journal, order, reference, 'failed');
-  }
-  for (const reference of ['TXN-3', 'TXN-1', 'TXN-2']) await find(journal, order, reference);
-  expect(await listReasons(journal)).toEqual([
-    ['17/1', 'paid_twice'],
-    ['17/2', 'paid_twice'],
-  ]);
-  expect(await journal.count()).toEqual({ records: 1, attention: 1 });
-});
-
-test('lists a payment that is paid after it was closed, until it is closed again', async () => {
-  const journal = memoryJournal();
-  await completeKey(journal, 'k', made('TXN-1'));
-  passTime(8 * DAY);
-  await journal.resolve('k', 'closed', note);
-  expect(await listReasons(journal)).toEqual([]);
-  await find(journal, { kind: 'key', id: 'k' }, 'TXN-1');
-  expect(await listReasons(journal)).toEqual([['k', 'price_changed']]);
-  await journal.resolve('k', 'closed', note);
-  expect(await listReasons(journal)).toEqual([]);
 });
 
 describe('records that cannot be read', () => {

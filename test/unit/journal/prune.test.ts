@@ -78,15 +78,6 @@ test.each([
   },
 );
 
-test('never takes what needs a person', async () => {
-  const journal = memoryJournal();
-  const other = { amount: '1.00', currency: 'GHS' };
-  await completeKey(journal, 'other amount', { is: 'made', result: { reference: 'TXN-1' }, other });
-  await completeKey(journal, 'shared', made('TXN-1'));
-  for (let days = 0; days < 30; days++) expect(await pruneAfterDay(journal, days > 0)).toBe(0);
-  expect(await listKeys(journal)).toEqual(['other amount', 'shared']);
-});
-
 test('deletes an order whole or not at all, by its latest payment', async () => {
   const journal = memoryJournal();
   await completeKey(journal, '19', rejected, toOrder('19'));

@@ -8,7 +8,6 @@ import type { LedgerRecord } from '../../../src/ledger/record.ts';
 import { createJournal, type JournalStore, memoryStore } from '../../../src/stores/index.ts';
 import { claimKey, completeKey, made } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import { catchError } from '../../helpers/service.ts';
 import { firstWrite } from '../../helpers/store-writes.ts';
 
 const name = { kind: 'key', id: 'order-17' } as const;
@@ -178,39 +177,6 @@ describe('the clock', () => {
     const rule = vi.fn((record: LedgerRecord | null, _now: number) => ({ record }));
     await getRecords(journal).change(name, rule, { known });
     expect(rule.mock.calls.map(([, now]) => now)).toEqual([Date.now()]);
-  });
-
-  test('can be set back by two days', async () => {
-    const { store, clock, open } = openShared();
-    const write = vi.spyOn(store, 'write');
-    const journal = open();
-    await completeKey(journal, 'order-17', made('TXN-1'));
-    await completeKey(journal, 'order-18', { is: 'unknown' });
-    clock.now -= 48 * HOUR;
-    // What began in the future is not overdue, and nobody is needed for it before it is.
-    expect(await journal.read('order-17')).toMatchObject({ state: 'completed', attention: undefined });
-    expect(await journal.read('order-18')).toMatchObject({ state: 'unknown', attention: 'unresolved' });
-    await getRecords(journal).change(name, (record) => ({ record: record && { ...record, presses: 9 } }));
-    expect(write.mock.lastCall?.[1].index?.dueAt).toBeLessThanOrEqual(clock.now + MAX_DUE_IN);
-    await journal.resolve('order-18', 'not_charged', note);
-    expect(await journal.read('order-18')).toMatchObject({ resolutions: [{ at: clock.now }] });
-    const { found } = await claimKey(journal, 'order-18');
-    expect(found.record?.payments).toMatchObject([{ charge: { until: clock.now + LEASE } }]);
-  });
-
-  test('can be set ahead by a day: a claim is unknown then', async () => {
-    const journal = createJournal(memoryStore());
-    await claimKey(journal, 'order-17');
-    expect(await journal.read('order-17')).toMatchObject({ state: 'begun', inProgress: true });
-    expect(await catchError(journal.resolve('order-17', 'not_charged', note))).toMatchObject({
-      name: 'JournalError',
-      retryable: true,
-    });
-    vi.setSystemTime(Date.now() + 24 * HOUR);
-    expect(await journal.read('order-17')).toMatchObject({ state: 'unknown', inProgress: false });
-    expect(String(await catchError(claimKey(journal, 'order-17')))).toContain('cannot be claimed: replay');
-    await journal.resolve('order-17', 'not_charged', note);
-    await claimKey(journal, 'order-17');
   });
 });
 

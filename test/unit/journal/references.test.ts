@@ -62,14 +62,6 @@ test.each([
   expect(await claim(journal, 'order-18', 'TXN-1')).toBe(isTaken);
 });
 
-test('is that of one of the orders that claim it at once', async () => {
-  const journal = memoryJournal();
-  const ids = ['order-17', 'order-18', 'order-19'];
-  for (const id of ids) await claimKey(journal, id);
-  const claims = await Promise.all(ids.map((id) => claim(journal, id, 'TXN-1')));
-  expect(claims.filter(Boolean)).toHaveLength(1);
-});
-
 test('is released if its record does not hold it any more', async () => {
   const journal = memoryJournal();
   await completeKey(journal, 'order-17', made('TXN-held'));
@@ -98,16 +90,5 @@ describe('not_charged', () => {
     await records.delete([{ key: 'reference txn-1', version: record?.version ?? '' }]);
     await catchError(resolveKey(records, 'k1', 'not_charged', note, service));
     expect(await journal.read('k1')).toMatchObject({ state: 'unknown', reference: 'TXN-1' });
-  });
-
-  test('resolves a key whose reference is that of another key', async () => {
-    const journal = memoryJournal();
-    await completeKey(journal, 'k1', made('TXN-1'));
-    await completeKey(journal, 'k2', made('txn-1'));
-    const unresolved = { state: 'unknown', attention: 'shared_reference', reference: 'txn-1' };
-    expect(await journal.read('k2')).toMatchObject(unresolved);
-    await resolveKey(getRecords(journal), 'k2', 'not_charged', note, service);
-    expect(await journal.read('k2')).toMatchObject({ state: 'not_charged' });
-    expect(await journal.read('k1')).toMatchObject({ state: 'completed', reference: 'TXN-1' });
   });
 });

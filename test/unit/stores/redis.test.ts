@@ -137,18 +137,6 @@ describe.skipIf(!hasRedis)('a store in Redis', () => {
     expect(await store.countDue({ kind: 'key' })).toMatchObject({ due: 0 });
     if (what === 'its form') expect(await admin.get(name('key 17'))).toBe('mine');
   });
-
-  test('has written once if a command was resent on a new connection', async () => {
-    const client = connectRedis(server);
-    const call = async (command: string, ...args: (string | number)[]) => {
-      await client.call(command, ...args);
-      return client.call(command, ...args);
-    };
-    const store = openRedisStore({ call }, 'sent again:');
-    expect(await store.write('order 17', change)).toBe(false);
-    expect(await store.read('order 17')).toEqual({ record: kept, now });
-    expect(await store.count()).toEqual({ records: 1, attention: 0 });
-  });
 });
 
 describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
