@@ -4,7 +4,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
 
-/** They read the source as text, measure it, or run what is built of it: none of them runs the file with the fault. */
+/** They read the source as text, measure it, or run what is built of it: none of them runs the file with the fault,
+ * unless they are its own. */
 const OTHER_TESTS =
   /^test\/(?:e2e|explore|faults|simulate|unit\/(?:tree|types|testing|sandbox|operators\/desk))\//;
 
@@ -21,7 +22,9 @@ export function createRelated(): (file: string) => readonly (readonly string[])[
     const found = new Set([file]);
     // A set yields what is added to it meanwhile.
     for (const reached of found) for (const importer of importers.get(reached) ?? []) found.add(importer);
-    const tests = [...found].filter((path) => /\.test\.ts$/.test(path) && !OTHER_TESTS.test(path)).sort();
+    const own = toTestFolder(file);
+    const isRun = (path: string) => isIn(path, own) || !OTHER_TESTS.test(path);
+    const tests = [...found].filter((path) => /\.test\.ts$/.test(path) && isRun(path)).sort();
     const hop = (files: readonly string[]) =>
       files
         .flatMap((imported) => [...(importers.get(imported) ?? [])])
@@ -30,7 +33,7 @@ export function createRelated(): (file: string) => readonly (readonly string[])[
     const folders = new Set([...direct, ...hop(direct)].map(toTestFolder));
     const byDistance = Object.groupBy(tests, (test) => {
       if (!isOfStore(test, file)) return 'others';
-      if (isIn(test, toTestFolder(file))) return 'own';
+      if (isIn(test, own)) return 'own';
       if (isIn(test, 'test/promises')) return 'importers';
       return [...folders].some((folder) => isIn(test, folder)) ? 'importers' : 'others';
     });
