@@ -90,6 +90,42 @@ test('a payment past its deadline is reported once, and followed for seven days'
   expect(checks.at(-1)?.at).toBeGreaterThan(6 * DAY);
 });
 
+test('a check waits for as long as the service asks, also after an error', async () => {
+  const { shop, service, checks } = world();
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  service.fault('verify', { kind: 'rateLimited', retryAfter: 5 * MINUTE });
+  await sweepFor(HOUR, shop.followUps);
+  const [first, second] = checks.map(({ at }) => at);
+  expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(5 * MINUTE);
+});
+
+test('a sweep whose signal is aborted already checks nothing', async () => {
+  const { shop, clock, checks } = world();
+  await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  await clock.pass(MINUTE);
+  const reason = new Error('The function ends.');
+  expect(await catchError(shop.followUps.sweep({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+  expect(checks).toEqual([]);
+});
+
+test('more payments than handlers that run at once are all told', async () => {
+  const told = new Set<string>();
+  const { shop, service, clock } = world({
+    client: { polling: { maxConcurrency: 200 } },
+    async onFinal({ key }) {
+      await clock.pass(SECOND);
+      told.add(key);
+    },
+  });
+  for (let order = 1; order <= 70; order++) {
+    const { reference } = await shop.payments.chargeMobileMoney(momo, keyed(`order-${order}/1`));
+    service.approve(reference);
+  }
+  await clock.pass(MINUTE);
+  await Promise.race([shop.followUps.sweep(), clock.pass(HOUR)]);
+  expect(told.size).toBe(70);
+});
+
 test('a wrong API key rejects a sweep', async () => {
   const { shop, start } = world();
   await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
@@ -126,6 +162,24 @@ test('a payment takes no more checks than its schedule', async () => {
   await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
   await sweepFor(DAY, shop.followUps);
   expect(checks.length).toBeLessThanOrEqual(35);
+});
+
+test('a notification makes run sweep once more, and not without a pause', async () => {
+  const ending = new AbortController();
+  let sweeps = 0;
+  const store = wrapStore(memoryStore(), ({ method }, run) => {
+    if (method === 'claimDue' && ++sweeps > 200) ending.abort();
+    return run();
+  });
+  const { shop, clock } = world({ store });
+  const { reference } = await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
+  const running = shop.followUps.run({ signal: ending.signal });
+  await clock.pass(MINUTE);
+  await shop.followUps.notify(reference);
+  await clock.pass(MINUTE);
+  ending.abort();
+  await running;
+  expect(sweeps).toBeLessThan(100);
 });
 
 test('run resolves once the handlers that were called have ended', async () => {

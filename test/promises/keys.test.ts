@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ConfigurationError, IdempotencyConflictError, OutcomeUnknownError } from '../../src/index.ts';
 import type { JournalStore } from '../../src/stores/index.ts';
 import { memoryStore } from '../../src/stores/index.ts';
-import { catchError } from '../helpers/service.ts';
+import { API_KEY, catchError } from '../helpers/service.ts';
 import { connectionRefused, MINUTE, momo, page, SECOND, slow, world } from '../helpers/world.ts';
 import { wrapStore } from '../helpers/wrapped-store.ts';
 
@@ -103,6 +103,37 @@ test('a charge of a client with a journal says what it means by its key', async 
   expect(posts).toHaveLength(2);
 });
 
+test('a call that waited for another one sends the API key of that moment', async () => {
+  let apiKey = 'sk_test_before_the_rotation';
+  const { shop, start, posts, clock } = world({
+    client: { apiKey: () => apiKey },
+    async respond(request) {
+      if (request.headers.get('authorization') === `Bearer ${API_KEY}`) return undefined;
+      await clock.pass(5 * SECOND);
+      return Response.json({ status: false, message: 'Try again.' }, { status: 409 });
+    },
+  });
+  const refused = catchError(shop.payments.chargeMobileMoney(momo, key));
+  await clock.until(() => posts.length === 1);
+  const waited = start({ client: { apiKey: () => apiKey } }).payments.chargeMobileMoney(momo, key);
+  await clock.pass(2 * SECOND);
+  apiKey = API_KEY;
+  expect(await refused).toMatchObject({ outcome: 'rejected' });
+  expect(await waited).toMatchObject({ status: 'processing', replayed: false });
+});
+
+test('all that is recorded of a charge must be committed, also the claim of its reference', async () => {
+  const store = memoryStore();
+  const mustCommit: boolean[] = [];
+  const write: JournalStore['write'] = (name, change) => {
+    mustCommit.push(change.mustCommit);
+    return store.write(name, change);
+  };
+  const { shop } = world({ store: { read: (...given) => store.read(...given), write } });
+  await shop.payments.chargeMobileMoney(momo, key);
+  expect(mustCommit).toEqual([true, true, true]);
+});
+
 test('no phone, email or API key is stored', async () => {
   const store = memoryStore();
   const texts: string[] = [];
@@ -125,6 +156,16 @@ test('a database that hangs before the charge fails the call, and nothing is sen
   expect(error).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
   expect(clock.now).toBeLessThanOrEqual(16 * SECOND);
   expect(posts).toEqual([]);
+});
+
+test('close with a timeout of 0 waits for nothing', async () => {
+  const { shop, clock, posts } = world({ respond: slow('POST', 5 * SECOND) });
+  const call = shop.payments.chargeMobileMoney(momo, key);
+  await clock.until(() => posts.length === 1);
+  const before = clock.now;
+  await shop.payments.close({ timeout: 0 });
+  expect(clock.now - before).toBeLessThan(SECOND);
+  await call;
 });
 
 test('close resolves when the calls in flight have recorded their outcome', async () => {

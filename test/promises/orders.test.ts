@@ -6,6 +6,8 @@ import { memoryStore } from '../../src/stores/index.ts';
 import {
   connectionRefused,
   DAY,
+  getReference,
+  HOUR,
   MINUTE,
   momo,
   page,
@@ -102,6 +104,26 @@ test('onPaid is called again if it throws, and never for another payment', async
   await shop.orders.charge('17', momo);
   await sweepFor(DAY, shop.orders);
   expect(calls).toEqual(['17/1', '17/1']);
+});
+
+test('a handler that fails is called again after a pause, whatever the other one did', async () => {
+  const calls: number[] = [];
+  const twice = world({
+    onPaid() {
+      calls.push(twice.clock.now);
+      throw new Error('The shop is away.');
+    },
+  });
+  const { shop, service, attentions } = twice;
+  const references = [
+    getReference(await shop.orders.charge('17', momo)),
+    getReference(await shop.orders.charge('17', otherNumber, { startAnother: true })),
+  ];
+  for (const reference of references) service.approve(reference);
+  await sweepFor(HOUR, shop.orders);
+  expect(attentions).toMatchObject([{ reason: 'paid_twice' }]);
+  const pauses = calls.slice(1).map((at, index) => at - Number(calls[index]));
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(27 * SECOND);
 });
 
 test('a second payment that is paid needs a person', async () => {

@@ -117,6 +117,35 @@ test('a checkout page must lead to its own transaction', async () => {
   expect(await catchError(shop.payments.initialize(page))).toMatchObject({ code: 'transaction_mismatch' });
 });
 
+test('a checkout page is a web address, so that no script runs in its place', async () => {
+  const data = {
+    ...{ reference: 'TXN-1', amount: '25.50', currency: 'GHS' },
+    checkout_url: 'javascript:alert(1)//TXN-1',
+  };
+  const { shop } = world({ respond: () => Response.json({ status: true, data }) });
+  expect(await catchError(shop.payments.initialize(page))).toMatchObject({
+    code: 'outcome_unknown',
+    cause: { code: 'unexpected_response' },
+  });
+});
+
+test('a header of a call takes the place of that of the client', async () => {
+  const { sent, respond } = recordRequests();
+  const { payments } = world({ respond, client: { headers: { 'x-shop': 'accra', 'x-till': '1' } } }).shop;
+  await payments.initialize(page, { headers: { 'X-Shop': 'kumasi' } });
+  expect([sent[0]?.headers.get('x-shop'), sent[0]?.headers.get('x-till')]).toEqual(['kumasi', '1']);
+});
+
+test('a function that returns no API key ends a call at its timeout', async () => {
+  const { shop, clock, requests } = world({
+    client: { apiKey: () => new Promise(() => {}), timeout: 5_000 },
+  });
+  const call = catchError(shop.payments.chargeMobileMoney(momo, unkeyed));
+  const ended = await Promise.race([call, clock.pass(10_000)]);
+  expect(ended).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: true });
+  expect(requests).toEqual([]);
+});
+
 test('a POST is repeated only if nothing was sent, or after a 429', async () => {
   const failing = (failure: () => Response) => {
     let count = 0;

@@ -33,6 +33,18 @@ test('one list has all that needs a person, oldest first, with request ids', asy
   ]);
 });
 
+test('a payment keeps the ids of its latest 20 requests', async () => {
+  const sent: (string | null)[] = [];
+  const { shop, journal } = world({
+    respond({ headers }) {
+      sent.push(headers.get('x-request-id'));
+      return new Response('{}', { status: 422 });
+    },
+  });
+  for (let press = 0; press < 25; press++) await shop.orders.charge('17', momo);
+  expect(await journal.read('17/1')).toMatchObject({ attempts: 25, requestIds: sent.slice(-20) });
+});
+
 test('what is decided leaves the list, and keeps who decided and why', async () => {
   const lost = await loseResponse();
   await lost.shop.payments.resolve('17/1', 'not_charged', note);
@@ -94,7 +106,9 @@ test('accepted makes a payment of another amount count', async () => {
   expect(await shop.orders.read('17')).toMatchObject({ state: 'in_review', reason: 'mismatch' });
   await shop.payments.resolve('17/1', 'accepted', note);
   await sweepFor(MINUTE, shop.orders);
-  expect(paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
+  expect(paid).toMatchObject([
+    { order: '17', payment: { key: '17/1' }, transaction: { amount: '12.00', currency: 'GHS' } },
+  ]);
 });
 
 test('what is closed is never charged again, followed or listed', async () => {

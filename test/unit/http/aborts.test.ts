@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ClosedError, type Fetch, type PaymentsClient, type PaymentsEvent } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/stores/index.ts';
+import { linkSignals } from '../../../src/support/timing.ts';
 import { calls, operationNames, REFERENCE } from '../../helpers/calls.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
@@ -213,6 +214,15 @@ test('leaves no listener on a signal that many calls share', async () => {
   await catchError(refused.verify(REFERENCE, { signal }));
   expect(service.requests.length).toBeGreaterThan(30);
   expect(listeners(signal)).toBe(0);
+});
+
+test('follows neither signal once they are released', () => {
+  const [own, closing] = [new AbortController(), new AbortController()];
+  const { signal, release } = linkSignals(own.signal, closing.signal, () => new Error('closed'));
+  release();
+  closing.abort();
+  own.abort();
+  expect(signal.aborted).toBe(false);
 });
 
 const hanging = () => new Promise<never>(() => {});
