@@ -15,8 +15,7 @@ import { databasePages, pages, tutorialPage } from './pages.ts';
 import { type Scene, setScene } from './prelude.ts';
 import { findFalseComments, type Print, runBlock } from './run.ts';
 import { runTestFile } from './run-test-file.ts';
-import { stories } from './stories.ts';
-import { nothingHappens, type Story } from './story.ts';
+import { nothingHappens, type Story, stories } from './stories.ts';
 
 const elsewhere = [...databasePages, tutorialPage];
 const blocks = pages.filter(({ path }) => !elsewhere.includes(path)).flatMap(blocksOf);

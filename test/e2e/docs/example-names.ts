@@ -3,7 +3,9 @@ import type * as followUps from 'payment-collection-client/follow-ups';
 import type * as journal from 'payment-collection-client/journal';
 import type * as mysql from 'payment-collection-client/journal/mysql';
 import type * as postgres from 'payment-collection-client/journal/postgres';
+import type * as redis from 'payment-collection-client/journal/redis';
 import type * as sqlite from 'payment-collection-client/journal/sqlite';
+import type * as node from 'payment-collection-client/node';
 import type * as orderPayments from 'payment-collection-client/orders';
 import type * as phone from 'payment-collection-client/phone';
 import type * as review from 'payment-collection-client/review';
@@ -16,9 +18,11 @@ type Exported = typeof client &
   typeof followUps &
   typeof journal &
   typeof mysql &
+  typeof node &
   typeof orderPayments &
   typeof phone &
   typeof postgres &
+  typeof redis &
   typeof review &
   typeof sandbox &
   typeof schedule &

@@ -6,12 +6,11 @@ import { isExhaustive } from '../../helpers/sized.ts';
 import { blocksOf, fileNameOf } from './blocks.ts';
 import { pages } from './pages.ts';
 import { start, startSandboxCommand } from './shop-process.ts';
+import { fencedIn } from './tables.ts';
 
 const page = pages.find(({ path }) => path === 'docs/getting-started.md') ?? { path: '', text: '' };
 const files = blocksOf(page);
-const commands = [...page.text.matchAll(/^```sh\n(?<code>.*?)^```$/gms)].map(
-  ({ groups }) => groups?.code ?? '',
-);
+const commands = fencedIn(page.text, 'sh');
 
 /** A folder with the package, its commands and the files of the page. */
 async function createFolder(type: 'ts' | 'js'): Promise<string> {

@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { catchError, charge } from '../../helpers/service.ts';
 import { runCommand, startShop } from '../../unit/operators/command/run-command.ts';
-import { pages } from './pages.ts';
+import { fencedIn, readPage } from './tables.ts';
 
-const page = pages.find(({ path }) => path === 'docs/reference/payment-journal.md')?.text ?? '';
-const FENCED = /^```(?<language>\w+)\n(?<text>.*?)^```$/gms;
-const blocks = [...page.matchAll(FENCED)].map(({ groups }) => ({ language: '', text: '', ...groups }));
+const page = readPage('docs/reference/payment-journal.md');
 
 /** Two unresolved keys of a night, and one that a person has resolved. */
 async function startNight() {
@@ -40,9 +38,9 @@ function splitWords(command: string): string[] {
 
 test('shows what the command really prints', async () => {
   const shop = await startNight();
-  const sessions = blocks.filter(({ text }) => text.startsWith('$ payment-journal '));
+  const sessions = fencedIn(page, 'text').filter((text) => text.startsWith('$ payment-journal '));
   expect(sessions.length).toBeGreaterThan(3);
-  for (const { text } of sessions) {
+  for (const text of sessions) {
     const [, command = '', printed = ''] =
       /^\$ payment-journal ((?:[^\n]*\\\n)*[^\n]*)\n(.*)$/s.exec(text) ?? [];
     const { out, err } = await runCommand(splitWords(command), { ...shop, env: { NO_COLOR: '1' } });
@@ -62,7 +60,7 @@ test('lists every exit code and field', async () => {
 });
 
 describe('the script for cron', () => {
-  const script = blocks.find(({ text }) => text.startsWith('#!/bin/sh'))?.text ?? '';
+  const script = fencedIn(page, 'sh').find((text) => text.startsWith('#!/bin/sh')) ?? '';
 
   /** Runs the script with programs that write down what they get. */
   function runScript(text: string, code: number) {

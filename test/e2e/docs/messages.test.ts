@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
-import { codeIn, readPage, rowsOf, sectionOf } from './tables.ts';
+import { codeIn, fencedIn, readPage, rowsOf, sectionOf } from './tables.ts';
 
 /** The texts of the code, longest first: literals, and the parts of templates between two values. */
 const texts = globSync('src/**/*.ts')
@@ -23,8 +23,8 @@ function listOtherWords(message: string): string[] {
   return texts.reduce((rest, text) => rest.replaceAll(text, ' '), own).match(/[A-Za-z]{3,}/g) ?? [];
 }
 
-const messages = [...readPage('docs/troubleshooting.md').matchAll(/^```text\n(?<lines>.*?)^```$/gms)].flatMap(
-  ({ groups }) => groups?.lines?.trim().split('\n') ?? [],
+const messages = fencedIn(readPage('docs/troubleshooting.md'), 'text').flatMap((lines) =>
+  lines.trim().split('\n'),
 );
 
 test('quotes the messages of the code in troubleshooting', () => {

@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findFreePort } from '../../helpers/free-port.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
 import { startProcess } from '../../unit/operators/command/merchant-project.ts';
-import { pages, root } from './pages.ts';
+import { root } from './pages.ts';
+import { find, start } from './shop-process.ts';
+import { fencedIn, readPage } from './tables.ts';
 
-const readPage = (path: string) => pages.find((page) => page.path === path)?.text ?? '';
 const page = readPage('docs/reference/payment-sandbox.md');
 const ROW =
   /^\| `--(?<name>[\w-]+)(?: (?<value><\w+>))?`(?:, `-h`)? \| (?<initial>.*?) ?\| (?<meaning>.+?) \|$/gm;
@@ -51,60 +50,36 @@ test.each(ranges)('names the range of --$name: $min to $max', async ({ name, min
 });
 
 /** Runs a block of a page in a shell until the sandbox is ready. Returns what it printed. */
-async function start(block: string, folder: string): Promise<string> {
-  const env = {
-    ...process.env,
-    npm_config_offline: 'true',
-    npm_config_update_notifier: 'false',
-    NODE_OPTIONS: '',
-  };
-  // A group of its own: npx starts further processes.
-  const child = spawn('/bin/sh', ['-ec', block], { cwd: folder, env, detached: true });
-  const ended = once(child, 'close');
-  onTestFinished(async () => {
-    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
-    await ended;
-  });
-  let printed = '';
-  let complaints = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaints += text;
-  });
-  for await (const text of child.stdout.setEncoding('utf8')) {
-    printed += text;
-    if (printed.includes('Ctrl-C')) return printed;
-  }
-  throw new Error(`The sandbox did not start: ${complaints}`);
+async function startBlock(block: string): Promise<string> {
+  const env = { npm_config_offline: 'true', npm_config_update_notifier: 'false', NODE_OPTIONS: '' };
+  const { output } = start('/bin/sh', ['-ec', block], await createMerchantProject(), env);
+  await find(() => output.text, /Ctrl-C stops it\.\n/);
+  return output.text;
 }
 
-const blocksIn = (text: string, language: string) =>
-  [...text.matchAll(/^```(?<language>\w+)\n(?<code>.*?)^```$/gms)].flatMap(({ groups }) =>
-    groups?.language === language ? [groups.code ?? ''] : [],
-  );
-
 test('shows what the command prints', async () => {
-  const [command = '', ...others] = blocksIn(page, 'sh');
+  const [command = '', ...others] = fencedIn(page, 'sh');
   expect(others).toEqual([]);
-  const [shown = ''] = blocksIn(page, 'text');
+  const [shown = ''] = fencedIn(page, 'text');
   const port = `${await findFreePort()}`;
-  const printed = await start(command.replaceAll('4020', port), await createMerchantProject());
+  const printed = await startBlock(command.replaceAll('4020', port));
   expect(printed.replaceAll(port, '4020')).toBe(shown);
 });
 
 describe('docs/guides/sandbox.md', () => {
-  const blocks = blocksIn(readPage('docs/guides/sandbox.md'), 'sh');
+  const blocks = fencedIn(readPage('docs/guides/sandbox.md'), 'sh');
   const commands = blocks.filter((block) => block.startsWith('npx payment-sandbox'));
 
   test('has the commands, and the line that the sandbox prints', () => {
     expect(commands.length).toBeGreaterThan(2);
     const [line = '', ...others] = blocks.filter((block) => !commands.includes(block));
     expect(others).toEqual([]);
-    expect(blocksIn(page, 'text')[0]?.replaceAll('4020', '4010')).toContain(`\n  ${line}`);
+    expect(fencedIn(page, 'text')[0]?.replaceAll('4020', '4010')).toContain(`\n  ${line}`);
   });
 
   test.each(commands)('starts the sandbox: %s', async (command) => {
     const port = await findFreePort();
-    const printed = await start(`${command.trimEnd()} --port ${port}`, await createMerchantProject());
+    const printed = await startBlock(`${command.trimEnd()} --port ${port}`);
     expect(printed).toContain(`  base URL      http://127.0.0.1:${port}/api/v1\n`);
     for (const [, address = ''] of command.matchAll(/-url (\S+)/g)) expect(printed).toContain(address);
   });

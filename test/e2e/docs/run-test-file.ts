@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod';
+import { createMerchantProject } from '../../helpers/installed-package.ts';
 import { type Block, fileNameOf, isNodeTest } from './blocks.ts';
 import { root } from './pages.ts';
 
@@ -17,20 +17,6 @@ const reportSchema = z.object({
     }),
   ),
 });
-
-/** Creates a merchant's project with the built package. */
-export async function createProject(msw: 'msw' | 'msw-2'): Promise<string> {
-  const project = await mkdtemp(join(tmpdir(), 'merchant-'));
-  const modules = join(project, 'node_modules');
-  const installed = join(modules, 'payment-collection-client');
-  await mkdir(installed, { recursive: true });
-  await cp(`${root}dist`, join(installed, 'dist'), { recursive: true });
-  await cp(`${root}package.json`, join(installed, 'package.json'));
-  for (const name of ['ky', 'zod', 'vitest'])
-    await symlink(`${root}node_modules/${name}`, join(modules, name));
-  await symlink(`${root}node_modules/${msw}`, join(modules, 'msw'));
-  return project;
-}
 
 /** Matches a line of TAP with the result of a test. */
 const TAP_LINE = /^(?<end>ok|not ok) \d+ - (?<title>.+)$/gm;
@@ -65,33 +51,25 @@ export async function runTestFile(
 ): Promise<string[]> {
   if (!block) throw new TypeError('There is no block to run');
   const { page } = block;
-  const project = await createProject(msw);
-  try {
-    for (const file of files) await writeBlock(project, file, fileNameOf(file) ?? '');
-    const path = await writeBlock(
-      project,
-      block,
-      fileNameOf(block) ?? `${page.replaceAll('/', '-')}.test.ts`,
-    );
-    if (isNodeTest(block)) return await runNodeTest(project, path);
-    const report = join(project, 'report.json');
-    const vitest = `${root}node_modules/vitest/vitest.mjs`;
-    const args = [vitest, 'run', '--root', project, '--reporter', 'json', '--outputFile', report];
-    // Vitest also exits with an error if a test fails. The report names it.
-    const fault = await promisify(execFile)(process.execPath, args, { cwd: project }).catch(String);
-    const text = await readFile(report, 'utf8').catch((cause: unknown) => {
-      throw new Error(`Vitest wrote no report: ${JSON.stringify(fault)}`, { cause });
-    });
-    const { testResults } = reportSchema.parse(JSON.parse(text));
-    return testResults.flatMap(({ message, assertionResults }) => [
-      ...(message === '' ? [] : [`${page}: ${message}`]),
-      ...assertionResults.map(({ title, status, failureMessages }) =>
-        [`${status}: ${title}`, ...failureMessages.map((failure) => failure.replaceAll(project, ''))].join(
-          '\n',
-        ),
+  const project = await createMerchantProject('vitest', ['msw', `node_modules/${msw}`]);
+  for (const file of files) await writeBlock(project, file, fileNameOf(file) ?? '');
+  const path = await writeBlock(project, block, fileNameOf(block) ?? `${page.replaceAll('/', '-')}.test.ts`);
+  if (isNodeTest(block)) return await runNodeTest(project, path);
+  const report = join(project, 'report.json');
+  const vitest = `${root}node_modules/vitest/vitest.mjs`;
+  const args = [vitest, 'run', '--root', project, '--reporter', 'json', '--outputFile', report];
+  // Vitest also exits with an error if a test fails. The report names it.
+  const fault = await promisify(execFile)(process.execPath, args, { cwd: project }).catch(String);
+  const text = await readFile(report, 'utf8').catch((cause: unknown) => {
+    throw new Error(`Vitest wrote no report: ${JSON.stringify(fault)}`, { cause });
+  });
+  const { testResults } = reportSchema.parse(JSON.parse(text));
+  return testResults.flatMap(({ message, assertionResults }) => [
+    ...(message === '' ? [] : [`${page}: ${message}`]),
+    ...assertionResults.map(({ title, status, failureMessages }) =>
+      [`${status}: ${title}`, ...failureMessages.map((failure) => failure.replaceAll(project, ''))].join(
+        '\n',
       ),
-    ]);
-  } finally {
-    await rm(project, { recursive: true, force: true });
-  }
+    ),
+  ]);
 }

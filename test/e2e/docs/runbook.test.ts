@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
 import { charge } from '../../helpers/service.ts';
 import { startProcess } from '../../unit/operators/command/merchant-project.ts';
-import { pages } from './pages.ts';
+import { fencedIn, readPage } from './tables.ts';
 
 const CONFIG = `import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient } from 'payment-collection-client';
@@ -18,8 +18,7 @@ export const journal = sqliteJournal(new DatabaseSync('payments.db'));
 export const payments = new PaymentsClient({ journal });
 `;
 
-const PAGE = pages.find(({ path }) => path === 'docs/runbook.md')?.text ?? '';
-const BLOCKS = [...PAGE.matchAll(/^```sh\n(?<code>.*?)^```$/gms)].map(({ groups }) => groups?.code ?? '');
+const BLOCKS = fencedIn(readPage('docs/runbook.md'), 'sh');
 /** How the page loads the environment variables of the shop. */
 const LOAD = 'set -a; . /etc/shop/payments.env; set +a';
 

@@ -1,34 +1,19 @@
-import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { faultSchema, listKinds } from '../../../src/developers/service/faults.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { startTestApi } from '../../unit/developers/sandbox/script-api-client.ts';
 import { charge } from '../../unit/developers/sandbox/start-sandbox.ts';
 import { startProcess } from '../../unit/operators/command/merchant-project.ts';
-import { pages, root } from './pages.ts';
+import { root } from './pages.ts';
+import { startSandboxCommand } from './shop-process.ts';
+import { fencedIn, readPage } from './tables.ts';
 
-const PAGE = pages.find(({ path }) => path === 'docs/reference/sandbox-api.md')?.text ?? '';
-const readBlocks = (language: string) =>
-  [...PAGE.matchAll(/^```(?<language>\w+)\n(?<code>.*?)^```$/gms)].flatMap(({ groups }) =>
-    groups?.language === language ? [groups.code ?? ''] : [],
-  );
-
-/** Starts the built command, and returns the address that it prints. `npm test` builds first. */
-async function startCommand(...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, ['dist/payment-sandbox.js', '--port', '0', ...args], { cwd: root });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let printed = '';
-  for await (const chunk of child.stdout.setEncoding('utf8')) {
-    printed += chunk;
-    if (printed.includes('Ctrl-C')) break;
-  }
-  return /transactions +(\S+)\//.exec(printed)?.[1] ?? '';
-}
+const PAGE = readPage('docs/reference/sandbox-api.md');
 
 test('runs the commands of the page against a process of its own', async () => {
-  const url = await startCommand();
-  const [script = '', ...others] = readBlocks('sh');
+  const { url } = await startSandboxCommand();
+  const [script = '', ...others] = fencedIn(PAGE, 'sh');
   expect(others).toEqual([]);
   const shown = script.replace('http://127.0.0.1:4010', url);
   expect(shown).not.toBe(script);
@@ -51,7 +36,7 @@ test('runs the commands of the page against a process of its own', async () => {
 });
 
 test('advances the time of a process, and a prompt expires', async () => {
-  const url = await startCommand('--expiry', '60');
+  const { url } = await startSandboxCommand('--expiry', '60');
   const post = async (path: string, body: object) => {
     const headers = { 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(body) };
@@ -109,7 +94,7 @@ describe('the table of requests', () => {
 });
 
 describe('the examples', () => {
-  const [transaction, request, webhook] = readBlocks('json').map((code) => JSON.parse(code));
+  const [transaction, request, webhook] = fencedIn(PAGE, 'json').map((code) => JSON.parse(code));
 
   test('show a transaction with all of its fields', async () => {
     const { payments, get } = await startTestApi();

@@ -24,8 +24,13 @@ export function start(
     cwd,
     env: { ...env, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own: npx starts further processes.
+    detached: true,
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  onTestFinished(() => {
+    if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
+      process.kill(-child.pid, 'SIGKILL');
+  });
   const ended = once(child, 'close');
   const output = { text: '' };
   for (const stream of [child.stdout, child.stderr]) {

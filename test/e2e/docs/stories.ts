@@ -1,43 +1,408 @@
-import { agents } from './stories/agents.ts';
-import { checkout } from './stories/checkout.ts';
-import { errors } from './stories/errors.ts';
-import { events } from './stories/events.ts';
-import { followUps } from './stories/follow-ups.ts';
-import { frameworks } from './stories/frameworks.ts';
-import { gettingStarted } from './stories/getting-started.ts';
-import { goingLive } from './stories/going-live.ts';
-import { jobQueues } from './stories/job-queues.ts';
-import { migrate } from './stories/migrate.ts';
-import { mobileMoney } from './stories/mobile-money.ts';
-import { operations } from './stories/operations.ts';
-import { orders } from './stories/orders.ts';
-import { preventDoubleCharges } from './stories/prevent-double-charges.ts';
-import { readme } from './stories/readme.ts';
-import { statuses } from './stories/statuses.ts';
-import { troubleshooting } from './stories/troubleshooting.ts';
-import { wait } from './stories/wait.ts';
-import { webhooks } from './stories/webhooks.ts';
-import type { Stories } from './story.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { PaymentsClient } from 'payment-collection-client';
+import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
+import { createOrderPayments } from 'payment-collection-client/orders';
+import type { FinalStatus } from 'payment-collection-client/testing';
+import { expect, vi } from 'vitest';
+import type { Scene } from './prelude.ts';
+
+/** One run of a block: what the customer or the service does, and what must come of it. */
+export interface Story {
+  /** Continues the title "runs if". */
+  readonly where: string;
+  arrange?(scene: Scene): unknown;
+  /** What happens once the block has run. */
+  afterwards?(scene: Scene): void | Promise<void>;
+  /** What the shop must have responded on its routes, such as `respond 204`. */
+  readonly actions?: readonly string[];
+  /** How often the block is run, one run after the other. @default 1 */
+  readonly runs?: number;
+  /** What must have been printed: matched as `toEqual` does. */
+  readonly printed?: readonly unknown[];
+  /** How many charges the service must have. */
+  readonly charges?: number;
+}
+
+/** The default story of a block: it runs to its end. */
+export const nothingHappens: Story = { where: 'all is well' };
+
+/** Returns the story in which the service has so many charges, and these lines are printed. */
+const ends = (story: Story, charges: number, ...printed: readonly unknown[]): Story => ({
+  ...story,
+  charges,
+  printed,
+});
+/** The same without a look at the charges. */
+const prints = (story: Story, ...printed: readonly unknown[]): Story => ({ ...story, printed });
+const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+
+/** The same story of a process that runs until it is asked to end: it is, after each line that it prints. */
+const endsAfterStep = ({ arrange, ...story }: Story): Story => ({
+  ...story,
+  async arrange(scene) {
+    await arrange?.(scene);
+    const own = new Set(process.listeners('SIGTERM'));
+    scene.onPrint = () => {
+      for (const listener of process.listeners('SIGTERM')) if (!own.has(listener)) listener('SIGTERM');
+    };
+  },
+});
+
+const accepted: Story = { where: 'the charge is accepted' };
+const inTwoRuns: Story = { where: 'it is run twice' };
+const settles = (where: string, delay: number, status: FinalStatus): Story => ({
+  where,
+  arrange: ({ mock }) => mock.settleAfter('next', delay, status),
+});
+const approves = settles('the customer approves', 20_000, 'success');
+const declines = settles('the customer declines', 20_000, 'failed');
+const paysAtOnce = settles('the customer pays at once', 0, 'success');
+const declinesAtOnce = settles('the customer declines at once', 0, 'failed');
+
+const answers = (where: string, fault: Parameters<Scene['mock']['fault']>[1]): Story => ({
+  where,
+  arrange: ({ mock }) => mock.fault('chargeMobileMoney', fault),
+});
+const refuses = answers('the service refuses the charge', { kind: 'status', status: 422 });
+const isBusy = answers('the service is busy for a minute', { kind: 'rateLimited', retryAfter: 60_000 });
+const losesResponse = answers('the response to the charge is lost', { kind: 'responseLost' });
+
+/** The payment of the scene, which is there before the block runs. */
+const reads = (where: string, arrange: (mock: Scene['mock'], reference: string) => unknown): Story => ({
+  where,
+  arrange: ({ mock, names }) => arrange(mock, names.reference),
+});
+const isPaid = reads('the payment is paid', (mock, reference) => mock.approve(reference));
+const hasFailed = reads('the payment failed', (mock, reference) => mock.decline(reference));
+const isPaidLater = reads('the customer approves', (mock, reference) =>
+  mock.settleAfter(reference, 20_000, 'success'),
+);
+const isPaidWithLess = reads('the customer pays another amount', (mock, reference) => {
+  mock.approve(reference);
+  mock.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
+});
+const refusesKey = reads('the service rejects the key', (mock) =>
+  mock.fault('verify', { kind: 'status', status: 401 }),
+);
+const isPending: Story = { where: 'the payment is pending' };
+
+/** The customer presses the button once for each of these bodies, and the shop responds so. */
+function presses(
+  { where, arrange }: Story,
+  bodies: readonly object[],
+  charges: number,
+  ...actions: readonly string[]
+): Story {
+  const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' };
+  return {
+    where: `${where}, and the button is pressed: ${JSON.stringify(bodies)}`,
+    ...(arrange ? { arrange } : {}),
+    async afterwards(scene) {
+      for (const [index, body] of bodies.entries()) {
+        scene.post('/pay', { order: '17', ...customer, ...body });
+        await vi.waitFor(() => expect(scene.actions).toHaveLength(index + 1));
+      }
+    },
+    charges,
+    actions,
+  };
+}
+const ANOTHER_PHONE = { phone: '0201234567' };
+const responds = (status: number, message: string) => `respond ${status} ${JSON.stringify({ message })}`;
+const SENT = responds(200, 'Please approve the payment on your phone.');
+const REVIEWING = responds(
+  202,
+  'We are reviewing your payment, and will write to you. Please do not pay again.',
+);
+
+/** Next.js keeps the shop of the page in `globalThis`. */
+const forgetShop = () => void Reflect.deleteProperty(globalThis, 'shop');
+
+/** A webhook comes in before the block is told of it. */
+const isNotified = (
+  name: 'orderPayments' | 'payments',
+  post: string | undefined,
+  of: (reference: string) => unknown,
+): Story => ({
+  where: 'a webhook comes in',
+  arrange: ({ names }) => void vi.spyOn(names[name], 'notify'),
+  afterwards({ names, post: send }) {
+    if (post !== undefined) send(post, Object(of(names.reference)));
+    expect(names[name].notify).toHaveBeenCalledExactlyOnceWith(of(names.reference));
+  },
+  actions: post === undefined ? [] : ['respond 204'],
+});
+const saysNothing = (body: string | object): Story => ({
+  where: `a webhook comes in that says nothing: ${JSON.stringify(body)}`,
+  async afterwards({ post, actions }) {
+    post('/webhooks/payments', body);
+    await vi.waitFor(() => expect(actions).toHaveLength(1));
+  },
+  actions: ['respond 204'],
+});
+
+/** The customer of order 17 pressed "Pay" in the shop, before a page is read. */
+const pressed = ({ where, arrange }: Story): Story => ({
+  where: `before, ${where}`,
+  async arrange(scene) {
+    arrange?.(scene);
+    using database = new DatabaseSync('payments.db');
+    const journal = sqliteJournal(database);
+    const payments = new PaymentsClient({ journal });
+    const orderPayments = createOrderPayments({ payments, journal, onPaid() {}, onAttention() {} });
+    await orderPayments.charge('17', scene.names.charge);
+    await payments.close();
+  },
+});
+
+const ORDERS = 'docs/guides/orders.md';
+const WAIT = 'docs/guides/wait.md';
+const FRAMEWORKS = 'docs/guides/frameworks.md';
+const ON_PHONE = "'Approve the payment on your phone.'";
+const UNDER_REVIEW = "'We are checking your payment. Do not pay again.'";
+const NOT_STARTED = "'The payment did not start. Check the number, and try again.'";
+const PROCESSING = "'order 17 is processing'";
+const PROMPT = "processing A prompt has been sent to the customer's phone.";
+const redirects = like(/^'redirect to https?:\S+\/checkout\/TXN-\S+'$/);
+const says422 = expect.stringContaining('422');
 
 /** By page and heading. Every step of the shop that a block shows has to be taken in one of its stories. */
-export const stories: Stories = {
-  ...agents,
-  ...checkout,
-  ...errors,
-  ...events,
-  ...followUps,
-  ...frameworks,
-  ...gettingStarted,
-  ...goingLive,
-  ...jobQueues,
-  ...migrate,
-  ...mobileMoney,
-  ...operations,
-  ...orders,
-  ...preventDoubleCharges,
-  ...readme,
-  ...statuses,
-  ...troubleshooting,
-  ...wait,
-  ...webhooks,
+export const stories: Readonly<Record<string, readonly Story[]>> = {
+  'README.md, payment-collection-client': [
+    ends(approves, 1, "'Thank you. Your order is paid.'"),
+    ends(declines, 1),
+  ],
+  'README.md, Quick start': [
+    {
+      ...ends(
+        approves,
+        1,
+        "'order 17 is paid'",
+        "'deliver order 17'",
+        "'order 17 is paid'",
+        "'order 17 is paid'",
+      ),
+      runs: 3,
+    },
+    ends(declines, 1, "'order 17 is unpaid'"),
+    ends(refuses, 0, says422),
+    ends(losesResponse, 1, "'order 17 is in_review'", "'ALERT: payment 17/1 is unresolved'"),
+  ],
+  'README.md, Handle errors': [
+    ends(accepted, 1),
+    ends(refuses, 0, 'invalid_request correct We could not start the payment. Try again later.'),
+    ends(losesResponse, 1, UNDER_REVIEW),
+  ],
+  'AGENTS.md, For coding agents': [
+    { ...ends(approves, 1, "'paid'", "'deliver order 17'", "'paid'", "'paid'"), runs: 3 },
+    ends(declines, 1, "'not paid: the customer can pay again'"),
+    ends(losesResponse, 1, "'hold the order for manual review'", "'ALERT: payment 17/1 is unresolved'"),
+    {
+      where: 'the service reports another amount',
+      arrange({ mock }) {
+        mock.settleAfter('next', 1_000, 'success');
+        mock.fault('verify', { kind: 'wrongAmount', amount: '10.00' }, { times: 2 });
+      },
+      printed: ["'hold the order for manual review'", "'ALERT: payment 17/1 is mismatch'"],
+      charges: 1,
+    },
+    ends({ where: 'the customer does nothing' }, 1, "'keep the order open, and check later'"),
+    ends(refuses, 0, "'not started: correct'", says422),
+  ],
+  'docs/getting-started.md, Charge a customer': [
+    ends(approves, 1, PROCESSING, "'order 17 is paid'", "'deliver order 17'"),
+    ends(declines, 1, PROCESSING, "'order 17 is unpaid'"),
+    ends(losesResponse, 1, "'order 17 is in_review'", "'ALERT: payment 17/1 is unresolved'"),
+    ends(refuses, 0, "'order 17 is unpaid'", says422),
+  ],
+  [`${ORDERS}, Charge an order`]: [
+    ends(accepted, 1, ON_PHONE, ON_PHONE),
+    ends(refuses, 1, "'order 17: invalid_request, correct'", NOT_STARTED, ON_PHONE),
+    ends(losesResponse, 1, UNDER_REVIEW, UNDER_REVIEW),
+  ],
+  [`${ORDERS}, Follow payments up`]: [
+    ends(approves, 1, "'deliver order 17, if that is not done'"),
+    ends(declines, 1, "'ask the customer to pay order 17 again'"),
+    ends(losesResponse, 1, "'ALERT: order 17, payment 17/1: unresolved'"),
+  ].map(endsAfterStep),
+  [`${ORDERS}, Wait for one order`]: [ends(approves, 1, "'paid'")],
+  'docs/guides/checkout.md, Take payments by checkout page': [
+    ends(settles('the customer pays', 1_000, 'success'), 0, redirects, "'Thank you.'"),
+    prints({ where: 'the customer does not pay' }, redirects, "'The order is processing.'"),
+  ],
+  'docs/guides/checkout.md, Call `initialize` yourself': [
+    ends(paysAtOnce, 0, like(/^'store TXN-\S+, redirect to https?:\S+'$/), "'deliver order 17'"),
+    prints({ where: 'the customer has not paid' }, like(/^'store TXN-/)),
+  ],
+  'docs/guides/mobile-money.md, Charge Mobile Money': [
+    ends(approves, 1, PROMPT, "'paid'"),
+    ends(declines, 1, PROMPT, "'not paid: failed'"),
+  ],
+  'docs/guides/mobile-money.md, Normalise phone numbers': [{ ...inTwoRuns, charges: 1 }],
+  [`${WAIT}, Wait for the final status`]: [
+    prints(isPaidLater, "'deliver order 17'"),
+    prints(hasFailed, "'return the goods of order 17 to stock'"),
+    prints(
+      reads('the customer has abandoned the payment', (mock, reference) => mock.abandon(reference)),
+      "'return the goods of order 17 to stock'",
+    ),
+    prints(isPending, "'keep order 17 open, and check it again in an hour'"),
+    prints(isPaidWithLess, "'a person compares order 17 with the records of the service'"),
+  ],
+  [`${WAIT}, Set the schedule and the limits`]: [isPaidLater],
+  [`${WAIT}, Continue after a restart`]: [
+    prints(isPaid, "'deliver the order of TXN-000001'"),
+    prints(hasFailed, "'return the goods of TXN-000001 to stock'"),
+    prints(isPending),
+    prints(refusesKey, like(/^TXN-000001: the check failed, the order stays open AuthenticationError/)),
+    prints(isPaidWithLess, "'a person compares TXN-000001'"),
+  ],
+  'docs/guides/webhooks.md, Handle webhooks': [
+    isNotified('orderPayments', '/webhooks/payments', (reference) => ({
+      any: [{ field: reference }, reference],
+    })),
+    ...['', '{}', 'TXN-', {}].map(saysNothing),
+  ],
+  'docs/guides/webhooks.md, Use a framework with `Request` and `Response`': [
+    isNotified('payments', undefined, (reference) => JSON.stringify({ data: { reference } })),
+  ],
+  [`${FRAMEWORKS}, Use Express`]: [
+    presses(accepted, [{}, {}], 1, SENT, SENT),
+    presses(losesResponse, [{}, {}], 1, REVIEWING, REVIEWING),
+    presses(accepted, [{}, ANOTHER_PHONE], 1, SENT, responds(200, 'A payment is open already.')),
+    presses(
+      refuses,
+      [{}, ANOTHER_PHONE],
+      1,
+      responds(422, 'The payment was refused. Please check your number, or pay in another way.'),
+      SENT,
+    ),
+    presses(accepted, [{ customer_email: 'ama' }], 0, responds(422, 'Please correct: customer_email.')),
+    presses(
+      { where: 'the key is wrong', arrange: () => vi.stubEnv('PAYMENTS_API_KEY', 'sk_live_wrong') },
+      [{}],
+      0,
+      responds(503, 'We could not start the payment. Please try again in a few minutes.'),
+    ),
+  ],
+  [`${FRAMEWORKS}, Use Hono or another fetch-style framework`]: [
+    { where: 'the route is called', arrange: forgetShop, afterwards: forgetShop, charges: 1 },
+  ],
+  'docs/guides/job-queues.md, Use a job queue or a workflow engine': [
+    ends(isPending, 1, '{ delay: 8000 }', like(/^\{ delay: \d+ \}$/)),
+    ends(paysAtOnce, 1, '{ delay: 8000 }', "{ end: 'deliver' }"),
+    ends(declinesAtOnce, 1, '{ delay: 8000 }', "{ end: 'release' }"),
+    {
+      where: 'the customer pays another amount',
+      arrange({ mock }) {
+        mock.settleAfter('next', 0, 'success');
+        mock.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
+      },
+      printed: ['{ delay: 8000 }', "{ end: 'review' }"],
+      charges: 1,
+    },
+    ends(
+      reads('the service is down during the check', (mock) =>
+        mock.fault('verify', { kind: 'status', status: 503 }),
+      ),
+      1,
+      '{ delay: 8000 }',
+      '{ delay: 5000 }',
+    ),
+    ends(refuses, 1, "{ end: 'refused' }", '{ delay: 8000 }'),
+    ends(isBusy, 1, '{ delay: 60000 }', '{ delay: 8000 }'),
+    ends(losesResponse, 1, "{ end: 'review' }", "{ end: 'review' }"),
+  ],
+  // follow-ups-from-cron.test.ts also runs the files of the page as processes.
+  'docs/guides/follow-ups.md, Follow payments without orders': [
+    ends(approves, 1, "'deliver the order of order-17/1, if that is not done'"),
+    ends(declines, 1, "'return its goods to stock, if that is not done: order-17/1'"),
+    ends(losesResponse, 1, "'unknown'", "'ALERT: order-17/1 is unresolved'"),
+  ].map(endsAfterStep),
+  'docs/guides/prevent-double-charges.md, Charge at most once': [{ ...inTwoRuns, charges: 1 }],
+  'docs/guides/prevent-double-charges.md, Resolve an unresolved idempotency key': [
+    { ...losesResponse, charges: 1 },
+  ],
+  'docs/guides/migrate.md, Migrate to this package': [{ ...accepted, charges: 1 }],
+  'docs/guides/going-live.md, Make the first charge': [
+    {
+      ...accepted,
+      charges: 1,
+      printed: expect.arrayContaining([like(/^processing 1\/1 TXN-\w+ processing$/)]),
+    },
+    { ...losesResponse, charges: 1, printed: expect.arrayContaining([like(/^in_review 1\/1 undefined /)]) },
+    { ...refuses, charges: 0, printed: expect.arrayContaining([says422]) },
+  ],
+  'docs/guides/rotate-api-key.md, Rotate the API key': [
+    prints(
+      reads('the first key is refused', (mock, reference) => {
+        mock.approve(reference);
+        mock.fault('verify', { kind: 'status', status: 401 });
+      }),
+      like(/^'the API key was refused/),
+      "'success'",
+    ),
+  ],
+  'docs/guides/charged-twice.md, Answer "I was charged twice"': [
+    ends(pressed(paysAtOnce), 1, like(/^17\/1 TXN-\w+ success 25\.50 GHS \d{4}-/)),
+    // A press would start another payment.
+    ends(pressed(declinesAtOnce), 1, like(/^17\/1 TXN-\w+ failed 25\.50 GHS/)),
+    ends(pressed(losesResponse), 1, '17/1 has no reference'),
+  ],
+  'docs/reference/errors.md, Errors': [
+    ends(accepted, 1),
+    ends(refuses, 0, like(/^invalid_request correct [\da-f-]{36}$/), "'17: ask for another number'"),
+    ends(
+      answers('the API key is wrong', { kind: 'status', status: 401 }),
+      0,
+      like(/^authentication_error correct [\da-f-]{36}$/),
+      "'17: a developer reads the log'",
+    ),
+    ends(
+      isBusy,
+      0,
+      like(/^rate_limited retry [\da-f-]{36}$/),
+      "'17: charge again in a minute, under the same key'",
+    ),
+    {
+      where: 'the key was used for another amount',
+      async arrange({ names }) {
+        using database = new DatabaseSync('payments.db');
+        const payments = new PaymentsClient({ journal: sqliteJournal(database) });
+        const other = { ...names.charge, amount: '9.00' };
+        await payments.chargeMobileMoney(other, { idempotencyKey: 'order-17/1' });
+      },
+      printed: [like(/^idempotency_conflict check /), "'17: an earlier charge decides'"],
+      charges: 1,
+    },
+    ends(
+      losesResponse,
+      1,
+      like(/^outcome_unknown review [\da-f-]{36}$/),
+      "'17: a person looks for the charge'",
+    ),
+  ],
+  'docs/reference/events.md, Events and log lines': [
+    prints(
+      { where: 'the service responds' },
+      like(/^'payments: verify TXN-000001, attempt 1: sending, request id [\da-f-]{36}'$/),
+      like(/^'payments: verify TXN-000001, attempt 1: response 200 after \d+ ms, request id /),
+      "[ [ 'request', 1 ], [ 'response', 1 ] ]",
+    ),
+  ],
+  'docs/reference/statuses.md, Statuses': [
+    prints(isPending, "'17: check again later'"),
+    prints(isPaid, "'17: deliver'"),
+    prints(hasFailed, "'17: return the goods to stock'"),
+    prints(
+      reads('the service reports another status', (mock) =>
+        mock.fault('verify', { kind: 'unrecognisedStatus' }),
+      ),
+      'a new status reversed',
+      "'17: check again later'",
+    ),
+  ],
+  'docs/troubleshooting.md, Troubleshooting': [
+    prints(refusesKey, like(/^\{ code: 'authentication_error', operation: 'verify', .* retryable: false/s)),
+  ],
 };

@@ -42,3 +42,10 @@ export function rowsOf(text: string): string[][] {
 export function codeIn(text: string): string[] {
   return [...text.matchAll(/`(?<code>[^`]+)`/g)].map(({ groups }) => groups?.code ?? '');
 }
+
+/** Lists what the fenced blocks of a text in one language show. */
+export function fencedIn(text: string, language: string): string[] {
+  return [...text.matchAll(/^```(?<language>\w+)\n(?<code>.*?)^```$/gms)].flatMap(({ groups }) =>
+    groups?.language === language ? [groups.code ?? ''] : [],
+  );
+}

@@ -16,35 +16,20 @@ const unmocked = {
 const required = (modules: Record<string, string>) =>
   Object.entries(modules).map(([path, names]) => `const { ${names} } = require('${path}');\n`);
 describe('Jest, in CommonJS', () => {
-  const node = (version: string) => tool(`node-${version}/bin/node`);
-  const jest = (version: string, options: readonly string[], folder: string, count = 2) => {
-    const args = [...options, tool('jest/bin/jest.js'), '--json', '--outputFile=seen.json'];
-    return passes(node(version), args, folder, count);
-  };
-
   test.each(['22', '24', '26'])(
-    'runs the client and the sandbox without settings, on Node %s',
+    'runs the client, the sandbox and the recipe for the mock without settings, on Node %s',
     async (version) => {
+      const [recipe = ''] = await readRecipes('Test with Jest');
       const folder = await project(
         {
           'package.json': '{ "jest": { "transform": {} } }',
           'shop.test.js': required(unmocked).join('') + (await program('no-mock.test.js')),
+          'order.test.js': recipe,
         },
         'bare',
       );
-      await jest(version, [], folder);
-    },
-  );
-
-  test.each(['22', '24', '26'])(
-    'runs the recipe for the mock without settings, on Node %s',
-    async (version) => {
-      const [recipe = ''] = await readRecipes('Test with Jest');
-      const folder = await project(
-        { 'package.json': '{ "jest": { "transform": {} } }', 'order.test.js': recipe },
-        'bare',
-      );
-      await jest(version, [], folder, 1);
+      const args = [tool('jest/bin/jest.js'), '--json', '--outputFile=seen.json'];
+      await passes(tool(`node-${version}/bin/node`), args, folder, 3);
     },
   );
 });
@@ -132,7 +117,12 @@ async function readRecipes(heading: string): Promise<string[]> {
   return [...section.matchAll(/^```(?:js|ts)\n(?<code>.*?)^```$/gms)].map(({ groups }) => groups?.code ?? '');
 }
 
-async function passes(command: string, args: readonly string[], folder: string, count = 2): Promise<void> {
+async function passes(
+  command: string,
+  args: readonly string[],
+  folder: string,
+  count: number,
+): Promise<void> {
   await run(command, args, folder);
   const seen: unknown = JSON.parse(await readFile(`${folder}/seen.json`, 'utf8'));
   expect(seen).toMatchObject({ success: true, numPassedTests: count, numTotalTests: count });

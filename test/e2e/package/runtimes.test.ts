@@ -54,14 +54,6 @@ test.each(current)('runs the SQLite journal on $name, as $system', async (cell) 
   expect(sandbox.charges).toHaveLength(1);
 });
 
-test.each(named(/Bun|Deno/))('reads a phone number on $name', async (runtime) => {
-  const text = `import { parseGhanaPhone } from 'payment-collection-client/phone';
-    const phones = ['+233 (0)24 412 3456', '٠٢٤٤١٢٣٤٥٦', '030 212 3456'].map(parseGhanaPhone);
-    console.log(JSON.stringify(phones));`;
-  const mtn = { phone: '0244123456', network: 'mtn' };
-  expect(JSON.parse(await runProgram(runtime, { text, inside: 'shop' }))).toEqual([mtn, mtn, null]);
-});
-
 test('names the required Node version for the sandbox state on 22.0', async () => {
   const text = `import { SandboxError, startSandbox } from 'payment-collection-client/sandbox';
     const sandbox = await startSandbox();
