@@ -69,7 +69,7 @@ async function askForKey(
  *
  * @throws {ConfigurationError} if the key is missing, has a character that no key has, or is of the wrong mode.
  */
-export function validateApiKey(key: unknown, rules: ApiKeyRules): string {
+function validateApiKey(key: unknown, rules: ApiKeyRules): string {
   const valid = validateKeyForm(key);
   validateKeyMode(valid, rules);
   return valid;

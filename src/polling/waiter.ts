@@ -116,7 +116,7 @@ export function countAttempts({ group, attemptsBefore }: Waiter): number {
 }
 
 /** Returns the milliseconds since the start of the wait. */
-export function getElapsed({ startedMono }: Waiter, now: number): number {
+function getElapsed({ startedMono }: Waiter, now: number): number {
   return Math.max(0, Math.round(now - startedMono));
 }
 
