@@ -4,12 +4,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
 
-<<<<<<< HEAD
-/** They read the source as text, measure it, run what is built of it, or are about another part: they are near the faults of their own folder alone. */
-=======
 /** They read the source as text, measure it, or run what is built of it: none of them runs the file with the fault,
  * unless they are its own. */
->>>>>>> 7b8e63fa3aee93ae4fb3e4146c1f5c4c2f3df9dd
 const OTHER_TESTS =
   /^test\/(?:e2e|explore|faults|simulate|unit\/(?:tree|types|developers|operators\/desk))\//;
 
@@ -27,14 +23,8 @@ export function createRelated(): (file: string) => readonly (readonly string[])[
     // A set yields what is added to it meanwhile.
     for (const reached of found) for (const importer of importers.get(reached) ?? []) found.add(importer);
     const own = toTestFolder(file);
-<<<<<<< HEAD
-    const tests = [...found]
-      .filter((path) => /\.test\.ts$/.test(path) && (isIn(path, own) || !OTHER_TESTS.test(path)))
-      .sort();
-=======
     const isRun = (path: string) => isIn(path, own) || !OTHER_TESTS.test(path);
     const tests = [...found].filter((path) => /\.test\.ts$/.test(path) && isRun(path)).sort();
->>>>>>> 7b8e63fa3aee93ae4fb3e4146c1f5c4c2f3df9dd
     const hop = (files: readonly string[]) =>
       files
         .flatMap((imported) => [...(importers.get(imported) ?? [])])
