@@ -1,10 +1,10 @@
-import { NotFoundError, PaymentsError } from '../errors.ts';
+import { APIError, NotFoundError, PaymentsError, RateLimitError } from '../errors.ts';
 import type { PollingRules } from '../options.ts';
 import { nextDelay } from '../schedule.ts';
 import { NOT_FOUND_GRACE, NOTIFY_INTERVAL } from '../support/timing.ts';
-import { getRequestedPause, type PollResult } from './check.ts';
+import { limitRetryAfter, MAX_BACKOFF } from './limits.ts';
 import type { NormalizedWait } from './normalize-wait.ts';
-import { getFinalPollTime, type PollGroup, type Waiter } from './waiter.ts';
+import { getFinalPollTime, type PollGroup, type PollResult, type Waiter } from './waiter.ts';
 
 export function createPollGroup({ reference, headers }: NormalizedWait, startedMono: number): PollGroup {
   return {
@@ -83,6 +83,13 @@ export function recordResult(group: PollGroup, result: PollResult, now: number):
   group.notFoundSince = error instanceof NotFoundError ? (group.notFoundSince ?? now) : undefined;
   group.lastPollAt = Math.ceil(now);
   group.notBefore = Math.ceil(now + getRequestedPause(result));
+}
+
+/** Returns how long the service asked to leave this reference alone, in milliseconds. */
+function getRequestedPause({ callResult, error }: PollResult): number {
+  if (error instanceof RateLimitError) return limitRetryAfter(error.retryAfter);
+  const retryAfter = callResult?.retryAfter ?? (error instanceof APIError ? error.retryAfter : undefined);
+  return Math.min(retryAfter ?? 0, MAX_BACKOFF);
 }
 
 /** Whether the waits go on after this error. */

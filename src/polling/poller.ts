@@ -1,8 +1,10 @@
+import { verify } from '../api/operations.ts';
+import type { Transaction } from '../api/transaction.ts';
 import { ClosedError } from '../errors.ts';
 import type { WaitEvent } from '../events.ts';
+import type { CallResult } from '../http/attempt.ts';
 import type { NormalizedOptions } from '../options.ts';
 import { SharedAbortListeners } from '../support/abort-listeners.ts';
-import { createPollCall, type PollResult, type SendPoll } from './check.ts';
 import { PollLimits } from './limits.ts';
 import type { NormalizedWait } from './normalize-wait.ts';
 import {
@@ -24,6 +26,7 @@ import {
   createWaiter,
   getWaitResult,
   type PollGroup,
+  type PollResult,
   type ResolveWaiter,
   type Waiter,
   type WaitResult,
@@ -265,6 +268,29 @@ export type PollerOptions = Pick<
   NormalizedOptions,
   'polling' | 'report' | 'redactReference' | 'timeout' | 'headers'
 >;
+
+/**
+ * Builds the call of one poll. Its reference and headers were validated when the wait started. It has no retries: the
+ * schedule is its retry.
+ */
+function createPollCall(
+  client: Pick<NormalizedOptions, 'timeout' | 'headers'>,
+  { reference, headers }: { reference: string; headers: Readonly<Record<string, string>> | undefined },
+  signal: AbortSignal,
+) {
+  return {
+    operation: verify,
+    request: { reference },
+    body: undefined,
+    signal,
+    timeout: client.timeout,
+    maxRetries: 0,
+    headers: { ...client.headers, ...headers },
+  };
+}
+
+/** Sends the request of one poll. */
+type SendPoll = (call: ReturnType<typeof createPollCall>) => Promise<CallResult<Transaction>>;
 
 const TOO_OLD = /* @__PURE__ */ new Error(
   'The process was frozen while this request was in flight: its result would be too old.',

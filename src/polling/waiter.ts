@@ -2,10 +2,10 @@ import { verify } from '../api/operations.ts';
 import { getPrintableStatus, type Transaction } from '../api/transaction.ts';
 import { PaymentsError, TransactionMismatchError, WaitTimeoutError } from '../errors.ts';
 import { ignoreErrors, type PollEvent, type WaitEvent } from '../events.ts';
+import type { CallResult } from '../http/attempt.ts';
 import { isFinal } from '../schedule.ts';
 import type { Abortable } from '../support/abort-listeners.ts';
 import type { HeapItem } from '../support/heap.ts';
-import type { PollResult } from './check.ts';
 import type { NormalizedWait } from './normalize-wait.ts';
 
 /**
@@ -119,6 +119,11 @@ export function countAttempts({ group, attemptsBefore }: Waiter): number {
 function getElapsed({ startedMono }: Waiter, now: number): number {
   return Math.max(0, Math.round(now - startedMono));
 }
+
+/** How a poll ended. */
+export type PollResult =
+  | { callResult: CallResult<Transaction>; error: undefined }
+  | { callResult: undefined; error: unknown };
 
 /** How a wait ends after a poll: with its own copy of the transaction, with an error, or at its deadline. */
 export type WaitResult =
