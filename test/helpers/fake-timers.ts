@@ -1,5 +1,4 @@
 import { onTestFinished, vi } from 'vitest';
-import { limitPatience } from './patience.ts';
 
 /** Fakes every clock and timer except `setImmediate`, with which a test lets real work continue. */
 export function fakeClocks(): void {
@@ -7,15 +6,6 @@ export function fakeClocks(): void {
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
   });
   onTestFinished(() => void vi.useRealTimers());
-}
-
-/** Runs all work without timers until a condition holds. */
-export async function until(isSo: () => boolean): Promise<void> {
-  const assertPatience = limitPatience(isSo);
-  while (!isSo()) {
-    assertPatience();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }
 
 /** Runs promises and the event loop for some turns, while the clocks do not advance. */

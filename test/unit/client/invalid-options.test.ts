@@ -170,7 +170,7 @@ const refusedInBoth: Row[] = [
   ),
 ];
 
-test.for([
+test.for<Row>([
   ...[...refusedInClient, ...refusedInBoth].map(
     ([name, options, message]): Row => [name, { ...good, ...Object(options) }, message],
   ),
