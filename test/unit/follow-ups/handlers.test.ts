@@ -107,8 +107,7 @@ describe('a payment that a process holds', () => {
     const { shop, start, service, clock, checks, finals } = await openPaid(1, options);
     const slowly = shop.followUps.sweep();
     const other = start().followUps;
-    await clock.settle();
-    await clock.pass(SECOND);
+    await clock.pass(100);
     await sweepFor(4 * MINUTE, other);
     const reference = service.charges[0]?.reference;
     if (options?.onFinal) await other.notify(reference);

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { isClaimVoid, listAttention } from '../../../src/ledger/order.ts';
+import { complete, confirm, notify, type Outcome } from '../../../src/ledger/outcome.ts';
+import { type Ask, press } from '../../../src/ledger/press.ts';
+import type { LedgerRecord } from '../../../src/ledger/record.ts';
+import { getSight, nameReference, resolve } from '../../../src/ledger/resolve.ts';
+import { BEGAN_AT, createOrder, madePayment } from './records.ts';
+
+const NOW = BEGAN_AT + 60_000;
+const OWNER = { kind: 'order', service: 'digest' } as const;
+
+const { operation, amount, currency, network, phone, fingerprint, schedule, finalStatuses } = madePayment;
+const ask: Ask = {
+  ...{ operation, amount, currency, network, phone, fingerprint, schedule, finalStatuses },
+  attempt: 'attempt-1',
+};
+
+const unknown = createOrder({ ...madePayment, charge: { is: 'unknown', why: 'no_result' } });
+const made: Outcome = { is: 'made', result: { reference: 'TXN-1' }, isClaimed: true };
+
+const look = (record: LedgerRecord, id = 'resolution-1') => ({
+  id,
+  by: 'kofi@shop.example',
+  reason: 'looked',
+  sight: getSight(record, 1, NOW),
+  now: NOW,
+});
+
+/** Writes the late response to the record. */
+function learn(record: LedgerRecord): LedgerRecord {
+  const { record: learned } = complete(record, OWNER, ask, made, NOW);
+  return learned ?? record;
+}
+
+describe('a response that comes after its attempt was recorded as unknown', () => {
+  test('stays named, whatever a person decides before it is confirmed', () => {
+    const learned = learn(unknown);
+    expect(resolve(learned, 1, 'not_charged', look(learned), true)).toEqual({ is: 'unfit' });
+    const closed = resolve(learned, 1, 'closed', look(learned));
+    expect(closed).toMatchObject({ record: { payments: [{ charge: { is: 'closed', named: 'TXN-1' } }] } });
+    expect(isClaimVoid(learned, 'TXN-1')).toBe(false);
+  });
+
+  test('stands beside the reference that a person is about to give', () => {
+    const named = nameReference(unknown, 1, 'TXN-9', look(unknown));
+    if (named.is !== 'done') throw new Error(named.is);
+    const learned = learn(named.record);
+    expect(learned.payments).toMatchObject([
+      { charge: { is: 'unknown', reference: 'TXN-1' }, claiming: { reference: 'TXN-9' } },
+    ]);
+    const result = { is: 'made', result: { reference: 'TXN-9' }, isClaimed: true } as const;
+    expect(confirm(learned, 'resolution-1', result, NOW)?.payments).toMatchObject([
+      { charge: { is: 'made', result: { reference: 'TXN-9' } } },
+      { charge: { is: 'unknown', reference: 'TXN-1' } },
+    ]);
+  });
+
+  test('is shared if another order has its transaction', () => {
+    const result = { is: 'made', result: { reference: 'TXN-1' }, isClaimed: false } as const;
+    const refused = confirm(learn(unknown), 'attempt-1', result, NOW);
+    expect(refused && listAttention(refused, NOW)).toMatchObject([{ reason: 'shared_reference' }]);
+  });
+});
+
+test('a webhook while a charge is sent is kept until its outcome is recorded', () => {
+  const sending = createOrder({ ...madePayment, charge: { is: 'sending', until: NOW + 1 } });
+  const named = notify(sending, 'TXN-7', NOW);
+  expect(isClaimVoid(named, 'TXN-7')).toBe(false);
+  // Its process died: a person sees what was named.
+  expect(named.payments[0]?.charge).toMatchObject({ is: 'sending', named: 'TXN-7' });
+  const { record } = complete(named, OWNER, ask, { is: 'none', why: 'rejected' }, NOW);
+  expect(record?.payments).toMatchObject([
+    { charge: { is: 'none' } },
+    { charge: { is: 'unknown', reference: 'TXN-7' } },
+  ]);
+  const same: Outcome = { is: 'made', result: { reference: 'TXN-7' }, isClaimed: true };
+  expect(complete(named, OWNER, ask, same, NOW).record?.payments).toMatchObject([{ charge: { is: 'made' } }]);
+});
+
+test('checks a payment before the next one if its times lie in the future', () => {
+  const seen = { reference: 'TXN-1', status: 'failed', askedAt: NOW, endedAt: NOW };
+  const failed = createOrder({ ...madePayment, seen });
+  const before = NOW - 3_600_000;
+  const pressing = { ask: { ...ask, attempt: 'attempt-2' }, lease: 10_000, startAnother: false };
+  const { decision } = press(failed, OWNER, { ...pressing, since: before, now: before });
+  expect(decision).toEqual({ do: 'check', references: ['TXN-1'] });
+});
