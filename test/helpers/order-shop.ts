@@ -17,7 +17,7 @@ import { API_KEY, charge } from './service.ts';
 const BASE_URL = 'https://payments.example/api/v1';
 
 /** A process of the shop: a client, a journal and order payments of its own, over the shop's records. */
-export interface OrderProcess extends OrderPayments {
+interface OrderProcess extends OrderPayments {
   readonly payments: PaymentsClient;
   readonly journal: Journal;
 }
