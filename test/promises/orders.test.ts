@@ -168,6 +168,15 @@ test('a charge that was refused or not sent uses its payment again', async () =>
   expect(await shop.orders.charge('17', dearer)).toMatchObject({ payment: { key: '17/1', amount: '30.00' } });
 });
 
+test('a wait that begins while a press sends goes on until the order is paid', async () => {
+  const { shop, start, service, posts, clock } = world({ respond: slow('POST', 5 * SECOND) });
+  service.settleAfter('next', 10 * SECOND, 'success');
+  const pressed = shop.orders.charge('17', momo);
+  await clock.until(() => posts.length === 1);
+  expect(await start().orders.wait('17', { timeout: MINUTE })).toMatchObject({ state: 'paid' });
+  expect(await pressed).toMatchObject({ state: 'processing' });
+});
+
 test('a wait returns what the order is at its timeout', async () => {
   const { shop, clock, service } = world();
   service.settleAfter('next', 20 * SECOND, 'success');

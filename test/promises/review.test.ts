@@ -6,7 +6,7 @@ import { collect } from '../helpers/collect.ts';
 import { listKeys } from '../helpers/listed-keys.ts';
 import { note } from '../helpers/resolution-note.ts';
 import { catchError } from '../helpers/service.ts';
-import { DAY, MINUTE, momo, sweepFor, type World, world } from '../helpers/world.ts';
+import { DAY, getReference, MINUTE, momo, sweepFor, type World, world } from '../helpers/world.ts';
 
 const key = { idempotencyKey: 'order-17/1' };
 
@@ -125,6 +125,26 @@ test('the second of two persons is told, and changes nothing', async () => {
   const late = shop.payments.resolve('17/1', 'closed', { ...note, by: 'esi@shop.example', revision });
   expect(await catchError(late)).toMatchObject({ code: 'journal_error' });
   expect(await journal.read('17/1')).toMatchObject({ resolutions: [{ by: note.by }] });
+});
+
+test('of two persons who decide at once, one is told', async () => {
+  const { shop, start, journal } = await loseResponse();
+  const ended = await Promise.allSettled([
+    shop.payments.resolve('17/1', 'not_charged', note),
+    start().payments.resolve('17/1', 'closed', { ...note, by: 'esi@shop.example' }),
+  ]);
+  expect(ended.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+  expect((await journal.read('17/1'))?.resolutions).toHaveLength(1);
+});
+
+test('the transaction of another payment of the order is refused, with the name of that one', async () => {
+  const { shop, service, journal } = world();
+  const reference = getReference(await shop.orders.charge('17', momo));
+  service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await shop.orders.charge('17', { ...momo, phone: '0551234987' }, { startAnother: true });
+  const error = await catchError(shop.payments.resolve('17/2', { reference }, note));
+  expect(error).toMatchObject({ code: 'journal_error', message: expect.stringContaining('"17/1"') });
+  expect(await journal.read('17/2')).toMatchObject({ state: 'unknown', resolutions: [] });
 });
 
 test('a payment without an end is listed as overdue after seven days', async () => {

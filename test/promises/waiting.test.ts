@@ -64,6 +64,17 @@ test('a deadline says nothing about the payment, and how to continue', async () 
   });
 });
 
+test('each wait that ends at a deadline has a transaction of its own', async () => {
+  const { payments, reference } = await charged();
+  const waits = [1, 2].map(() => catchError(payments.waitForFinalStatus(reference, { timeout: MINUTE })));
+  const [one, other] = (await Promise.all(waits)).map((error) =>
+    error instanceof WaitTimeoutError ? error.lastTransaction : undefined,
+  );
+  expect(one).toMatchObject({ reference, status: 'pending' });
+  expect(other).toEqual(one);
+  expect(other).not.toBe(one);
+});
+
 test('a wait whose deadline has passed still checks once', async () => {
   const { payments, service, reference } = await charged();
   service.approve(reference);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isClaimVoid, listAttention } from '../../../src/ledger/order.ts';
-import { complete, confirm, notify, type Outcome } from '../../../src/ledger/outcome.ts';
+import { type AttemptOutcome, complete, notify, recordClaim } from '../../../src/ledger/outcome.ts';
 import { type Ask, press } from '../../../src/ledger/press.ts';
 import type { LedgerRecord } from '../../../src/ledger/record.ts';
 import { getSight, nameReference, resolve } from '../../../src/ledger/resolve.ts';
@@ -16,7 +16,7 @@ const ask: Ask = {
 };
 
 const unknown = createOrder({ ...madePayment, charge: { is: 'unknown', why: 'no_result' } });
-const made: Outcome = { is: 'made', result: { reference: 'TXN-1' }, isClaimed: true };
+const made: AttemptOutcome = { is: 'made', result: { reference: 'TXN-1' }, isClaimed: true };
 
 const look = (record: LedgerRecord, id = 'resolution-1') => ({
   id,
@@ -49,7 +49,7 @@ describe('a response that comes after its attempt was recorded as unknown', () =
       { charge: { is: 'unknown', reference: 'TXN-1' }, claiming: { reference: 'TXN-9' } },
     ]);
     const result = { is: 'made', result: { reference: 'TXN-9' }, isClaimed: true } as const;
-    expect(confirm(learned, 'resolution-1', result, NOW)?.payments).toMatchObject([
+    expect(recordClaim(learned, 'resolution-1', result, NOW)?.payments).toMatchObject([
       { charge: { is: 'made', result: { reference: 'TXN-9' } } },
       { charge: { is: 'unknown', reference: 'TXN-1' } },
     ]);
@@ -57,7 +57,7 @@ describe('a response that comes after its attempt was recorded as unknown', () =
 
   test('is shared if another order has its transaction', () => {
     const result = { is: 'made', result: { reference: 'TXN-1' }, isClaimed: false } as const;
-    const refused = confirm(learn(unknown), 'attempt-1', result, NOW);
+    const refused = recordClaim(learn(unknown), 'attempt-1', result, NOW);
     expect(refused && listAttention(refused, NOW)).toMatchObject([{ reason: 'shared_reference' }]);
   });
 });
@@ -73,7 +73,7 @@ test('a webhook while a charge is sent is kept until its outcome is recorded', (
     { charge: { is: 'none' } },
     { charge: { is: 'unknown', reference: 'TXN-7' } },
   ]);
-  const same: Outcome = { is: 'made', result: { reference: 'TXN-7' }, isClaimed: true };
+  const same: AttemptOutcome = { is: 'made', result: { reference: 'TXN-7' }, isClaimed: true };
   expect(complete(named, OWNER, ask, same, NOW).record?.payments).toMatchObject([{ charge: { is: 'made' } }]);
 });
 
