@@ -44,7 +44,7 @@ export interface LiveItem {
 type AnyParts = Readonly<Record<string, Html>>;
 
 /** What a page shows now: its list from the top down, and the elements beside it. */
-export interface LiveView<Parts> {
+interface LiveView<Parts> {
   readonly items: readonly LiveItem[];
   readonly parts: Parts;
 }

@@ -111,7 +111,7 @@ test('shows verifies with the same result as one line', async () => {
     'verify × 14 200 pending live key',
     'charge 200 live key',
   ]);
-  sandbox.fault('verify', { kind: 'status', status: 502 });
+  sandbox.fault('verify', { kind: 'status', status: 502, accepted: true });
   await payments.verify(reference).catch(() => {});
   await payments.verify(reference);
   sandbox.approve(reference);

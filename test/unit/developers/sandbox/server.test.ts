@@ -48,6 +48,7 @@ test('accepts the names of allowHosts, and no others', async () => {
       status: 421,
       text: `This sandbox does not accept the name ${host}. To allow it: --allow-host ${host}`,
     });
+  expect(await requestAs('evil.example:4010', sandbox.url)).toMatchObject({ status: 421 });
 });
 
 test.each([
