@@ -64,5 +64,5 @@ function redactCredentials(text: string): string {
 
 function shortenPaths(text: string, folder: string): string {
   const root = folder.endsWith('/') ? folder : `${folder}/`;
-  return text.replaceAll(`file://${root}`, '../operators/command/').replaceAll(root, '../operators/command/');
+  return text.replaceAll(`file://${root}`, './').replaceAll(root, './');
 }

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 test('journals import no database, nor a type of one', () => {
-  const texts = globSync('src/journal/*.ts').map((file) =>
+  const texts = globSync('src/{journal,stores}/**/*.ts').map((file) =>
     readFileSync(file, 'utf8').replace(/^ \*.*$/gm, ''),
   );
   const imported = texts.flatMap((text) =>

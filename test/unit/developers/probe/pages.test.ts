@@ -5,7 +5,7 @@ import { deviations } from '../../../../src/developers/service/deviations.ts';
 import { runCommand } from './run-command.ts';
 import { startTestSandbox } from './run-probe.ts';
 
-const readPage = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const readPage = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 const sections = Object.entries(assumptionsBySection).map(([heading, assumptions]) => ({
   heading,
   all: Object.values<Assumption>(assumptions),
