@@ -121,8 +121,7 @@ class Sweep {
   async #claimAll(): Promise<void> {
     const minPage = Math.ceil(this.#maxConcurrency / 2);
     while (!this.#end.begins.aborted) {
-      // The checks in flight decide whether a 403 is about one payment, or about the client.
-      const limit = this.#denied > 0 ? 0 : this.#getRoom();
+      const limit = this.#getRoom();
       const claimed = limit > 0 ? await this.#claimPage(limit) : 0;
       if (claimed === 0 && this.#steps.quick === 0) return;
       // A short page: nothing more is due for now.
@@ -151,7 +150,8 @@ class Sweep {
   #getRoom(): number {
     // The next ones are claimed while the last ones are checked.
     const isBusy = this.#steps.checking > this.#maxConcurrency / 2;
-    return isBusy || this.#context.heldKeys.size >= MAX_HELD ? 0 : this.#maxConcurrency;
+    // The checks in flight decide whether a 403 is about one payment, or about the client.
+    return isBusy || this.#denied > 0 || this.#context.heldKeys.size >= MAX_HELD ? 0 : this.#maxConcurrency;
   }
 
   /** Waits for what was begun. Once the journal is left, only for the handlers that were called. */

@@ -1,6 +1,6 @@
 /** The final status without a queue: `createFollowUps`. */
 
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
 import { memoryStore } from '../../src/stores/index.ts';
 import { catchError } from '../helpers/service.ts';
@@ -131,6 +131,31 @@ test('a wrong API key rejects a sweep', async () => {
   await shop.payments.chargeMobileMoney(momo, keyed('order-17/1'));
   const wrong = start({ client: { apiKey: 'sk_test_another' } });
   expect(await catchError(sweepFor(MINUTE, wrong.followUps))).toMatchObject({ code: 'authentication_error' });
+});
+
+test('a payment that the key may not read blocks no sweep', async () => {
+  const { shop, finals, checks, clock } = world({
+    async respond({ method }) {
+      if (method === 'POST') return undefined;
+      if (checks.length === 1) return new Response('not yours', { status: 403 });
+      // The other check is under way meanwhile.
+      await clock.pass(SECOND);
+      return undefined;
+    },
+  });
+  for (const order of ['17', '18']) await shop.payments.chargeMobileMoney(momo, keyed(order));
+  await clock.pass(10 * SECOND);
+  // A sweep that waits for no time makes timers without end, and no time limit would stop it.
+  const { setTimeout: wait } = globalThis;
+  let timers = 0;
+  vi.stubGlobal('setTimeout', (...args: Parameters<typeof wait>) => {
+    timers++;
+    if (timers > 1_000) throw new Error('The sweep waits for no time.');
+    return wait(...args);
+  });
+  const sweep = shop.followUps.sweep();
+  await expect(sweep.finally(() => vi.unstubAllGlobals())).resolves.toMatchObject({ checked: 2 });
+  expect(finals).toEqual([]);
 });
 
 test('a sweep keeps its budget, and says what is left', async () => {

@@ -12,6 +12,8 @@ import { Random } from './random.ts';
 
 const START = Date.UTC(2026, 10, 1);
 
+const MAX_EVENTS_AT_ONCE = 20_000;
+
 /** What has a clock of its own. */
 export interface Host {
   readonly name: string;
@@ -61,6 +63,10 @@ export class VirtualClock {
   readonly random: Random;
   readonly #order: Random;
   readonly #events = new Map<number, Event>();
+  /** Something asks for timers again and again at one instant, and would block its process for ever. */
+  isSpinning = false;
+  /** When the last event was added, and how many were at that instant. */
+  readonly #added = { at: 0, count: 0 };
   #ids = 0;
   #uuids = 0;
   readonly #world = ++worlds;
@@ -110,6 +116,9 @@ export class VirtualClock {
   #add(event: Pick<Event, 'at' | 'run' | 'host'> & Partial<Event> & { isTurn?: boolean }): number {
     const { at, run, host, every, isTimer = false, isTurn = false } = event;
     const id = ++this.#ids;
+    if (this.#added.at !== this.now) Object.assign(this.#added, { at: this.now, count: 0 });
+    this.isSpinning ||= ++this.#added.count > MAX_EVENTS_AT_ONCE;
+    if (this.isSpinning) throw new Error('This never ends.');
     const order = (isTurn ? 1 : 0) + this.#order.next();
     this.#events.set(id, { id, at, order, run, host, every, isTimer });
     return id;

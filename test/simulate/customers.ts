@@ -25,15 +25,16 @@ export function planPresses(random: Random, orders: readonly string[], busyFor: 
     const phone = pickPhone(random);
     const order = random.pick(orders);
     for (let size = random.pick([1, 2, 2, 3, 4]); size > 0; size--) {
-      const own = random.chance(0.7) ? order : random.pick(orders);
+      const startAnother = random.chance(0.4);
+      const own = random.chance(0.6) ? order : random.pick(orders);
       presses.push({
         id: `${own}-${presses.length + 1}`,
         at: begins + random.between(0, within),
         order: own,
         place: random.next(),
-        startAnother: random.chance(0.3),
+        startAnother,
         amount: random.chance(0.8) ? '10.00' : random.pick(['12.00', '12.00', '12.00', '1000.00']),
-        phone: random.chance(0.7) ? phone : pickPhone(random),
+        phone: keepPhone(random, phone, startAnother),
         waits: random.chance(0.4),
         leavesAfter: random.between(0, 4_000),
       });
@@ -47,6 +48,10 @@ const PHONES = ['0244123456', '0244123456', '0244123457'] as const;
 /** A number, or a page. */
 const pickPhone = (random: Random) => (random.chance(0.2) ? undefined : random.pick(PHONES));
 
+/** Who wants another payment mostly names another number. */
+const keepPhone = (random: Random, phone: Press['phone'], startAnother: boolean) =>
+  random.chance(startAnother ? 0.3 : 0.7) ? phone : pickPhone(random);
+
 export function press(world: World, planned: PlannedPress): void {
   const { clock, facts } = world;
   const process = world.pickProcess(planned.place);
@@ -54,7 +59,7 @@ export function press(world: World, planned: PlannedPress): void {
   const { order, amount, phone, startAnother, id } = planned;
   const pressed: Press = { ...planned, process, startedAt: clock.now, endedAt: undefined, state: undefined };
   facts.presses.set(id, pressed);
-  world.count('press');
+  world.count('happened: press');
   world.say(
     `${process.name}: press ${id} ${amount} ${phone ?? 'page'}${startAnother ? ' startAnother' : ''}`,
   );
@@ -148,7 +153,6 @@ export function planKeyCalls(world: World, random: Random, key: string): void {
 
 function chargeKey(world: World, process: Process | undefined, key: string): void {
   if (!process) return;
-  world.count('key');
   world.say(`${process.name}: charge under ${key}`);
   world.do(process, async () => {
     const startedAt = world.clock.readAwake(process);

@@ -313,7 +313,7 @@ const isAccounted = (facts: Facts, { reference }: Charge) =>
 /** The last press before a time that found the order under way, if none was made beside it or after it. */
 function findLastPrice(facts: Facts, order: string, before: number) {
   const presses = [...facts.presses.values()].filter(
-    (press) => press.order === order && press.startedAt <= before,
+    (press) => press.order === order && press.startedAt <= before && Number(press.amount) <= MAX_AMOUNT,
   );
   const last = presses.reduce<Press | undefined>(
     (latest, press) => (latest && latest.startedAt >= press.startedAt ? latest : press),

@@ -33,7 +33,7 @@ const sleep = (delay: number) => new Promise<void>((resolve) => void setTimeout(
 
 /** What a person decides who knows what the service knows. */
 function choose(world: World, item: AttentionItem): Resolution | undefined {
-  const charge = world.service.find(item.reference);
+  const charge = world.service.findKnown(item.reference);
   switch (item.reason) {
     case 'unresolved':
       return findOut(world, item);
@@ -43,15 +43,14 @@ function choose(world: World, item: AttentionItem): Resolution | undefined {
     case 'price_changed':
       return world.random.pick(['accepted', 'closed'] as const);
     case 'mismatch':
-      return charge && statusOf(charge) === 'success'
-        ? world.random.pick(['accepted', 'closed'] as const)
-        : undefined;
+      if (!charge) return 'closed';
+      return statusOf(charge) === 'success' ? world.random.pick(['accepted', 'closed'] as const) : undefined;
     case 'gone':
-      return !charge || charge.isForgotten ? 'closed' : undefined;
+      return charge ? undefined : 'closed';
     case 'unreadable':
     case 'overdue':
-      // Most persons wait.
-      return world.random.chance(0.3) ? 'closed' : undefined;
+      // Some persons wait.
+      return world.random.chance(0.5) ? 'closed' : undefined;
     default:
       return undefined;
   }
@@ -61,14 +60,14 @@ function choose(world: World, item: AttentionItem): Resolution | undefined {
 function findOut(world: World, { key, order, reference, requestIds }: AttentionItem): Resolution | undefined {
   const { service, network, facts, clock, swarm } = world;
   const name = order ?? key;
-  const charge = service.find(reference);
+  const charge = service.findKnown(reference);
   if (charge?.order === name) return { reference: charge.reference };
   const posts = network.posts.filter((post) => requestIds.includes(post.requestId));
   if (posts.length > 0 && swarm.happens('person: errs')) {
     facts.misjudged.add(name);
     return 'not_charged';
   }
-  const made = posts.find((post) => post.reference && !isHeld(world, post.reference));
+  const made = posts.find((post) => service.findKnown(post.reference) && !isHeld(world, post.reference));
   if (made?.reference) return { reference: made.reference };
   // What pays another order does not pay this one.
   for (const post of posts) facts.heldElsewhere.add(`${name} ${post.reference}`);

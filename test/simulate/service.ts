@@ -74,18 +74,26 @@ export class SimulatedService {
   readonly #world: World;
   readonly #random: Random;
   readonly #suppresses: 'equal' | 'any';
+  readonly #suppressesFor: number;
   readonly #prefix: string;
 
   constructor(seed: number, world: World) {
     this.#world = world;
     this.#random = Random.of(seed, 'service');
     this.#suppresses = this.#random.pick(['equal', 'any'] as const);
+    this.#suppressesFor = this.#random.pick([60_000, 600_000]);
     this.#prefix = this.#random.pick(['TXN-', 'TXN-', 'TXN-gh.2026~', 'TXN-Q_z:']);
   }
 
   /** @param reference in any case */
   find = (reference = '') =>
     this.charges.find((charge) => charge.reference.toLowerCase() === reference.toLowerCase());
+
+  /** As a person finds it, who looks at the service. */
+  findKnown(reference: string | undefined): Charge | undefined {
+    const charge = this.find(reference);
+    return charge?.isForgotten ? undefined : charge;
+  }
 
   move(charge: Charge, status: Status): void {
     const { clock, swarm } = this.#world;
@@ -186,7 +194,7 @@ export class SimulatedService {
     const isTwin = (charge: Charge) =>
       charge.phone === phone &&
       (this.#suppresses === 'any' || charge.asked === amount) &&
-      clock.now - charge.acceptedAt < 60_000 &&
+      clock.now - charge.acceptedAt < this.#suppressesFor &&
       isOpen(charge);
     const twin = phone === undefined ? undefined : this.charges.find(isTwin);
     return twin && swarm.happens('service: suppresses a duplicate') ? twin : undefined;

@@ -51,7 +51,7 @@ export function startProcess(world: World, name: string, baseUrl = BASE_URL): Pr
     const handle =
       <T>(handler: string, act: (call: T) => void) =>
       async (call: T) => {
-        world.count(handler);
+        world.count(`handler: ${handler}`);
         if (world.swarm.happens('handler: throws')) throw new Error(`${handler} fails`);
         act(call);
         const hangs = world.swarm.happens('handler: hangs');

@@ -1,6 +1,7 @@
 /**
  * One world from a seed: processes of a shop on one database, customers, a cron job, webhooks, persons who resolve, and the service.
- * Start reading here. Things go wrong for a while, then everything heals and comes to an end. `invariants.ts` says what must hold.
+ * Start reading here. Things go wrong for a while, then everything heals and comes to an end. `invariants.ts` says what must hold,
+ * and `swarm.ts` what can go wrong. All that happens is an event of `clock.ts`, which decides the order.
  */
 
 import { type Host, hosts, useClock, VirtualClock } from './clock.ts';
@@ -134,9 +135,14 @@ export class World {
       await this.#heal();
       await this.#bringToAnEnd();
       this.judge('end', { orders: this.orders });
+    } catch (error) {
+      if (!this.clock.isSpinning) throw error;
     } finally {
-      process.off('unhandledRejection', onRejection);
+      // What was blocked rejects later.
+      if (!this.clock.isSpinning) process.off('unhandledRejection', onRejection);
     }
+    if (this.clock.isSpinning)
+      this.fail('no process is blocked', 'something waits again and again for no time');
     return {
       violations: this.#violations,
       trace: this.#trace,
@@ -190,7 +196,8 @@ export class World {
       this.clock.after(random.between(0, 5_000), () => this.#start());
     } else if (swarm.happens('process: freezes', factor)) this.#freeze(host, false);
     else if (swarm.happens('process: sleeps', factor)) this.#freeze(host, true);
-    else if (swarm.happens('process: clock is set', factor)) {
+    // A clock that is set right after a sleep hides the sleep: nothing on that machine could tell.
+    else if (this.clock.now - host.frozenUntil > MINUTE && swarm.happens('process: clock is set', factor)) {
       host.ahead = random.between(-60, 60) * MINUTE;
       this.say(`${host.name}: its clock is set to ${host.ahead} ms ahead`);
     } else if (swarm.happens('database: clock is set', factor)) {
@@ -234,7 +241,7 @@ export class World {
       const before = this.clock.readWall(process) - this.random.between(0, 5 * MINUTE);
       const deleted = await process.journal.prune({ before });
       if (deleted === 0) return;
-      this.count('pruned');
+      this.count('happened: pruned');
       this.say(`${process.name}: prune deletes ${deleted}`);
     });
   }
@@ -250,7 +257,7 @@ export class World {
   }
 
   hearAccepted(charge: Charge): void {
-    this.count('charge');
+    this.count('happened: charge');
     this.judge('accepted', { charge });
     if (this.swarm.happens('database: away')) this.#takeDatabaseAway();
   }
@@ -266,7 +273,7 @@ export class World {
   #notify(reference: string): void {
     const process = this.pickProcess();
     if (!process) return;
-    this.count('webhook');
+    this.count('happened: webhook');
     const named = this.swarm.happens('webhook: without a reference') ? undefined : reference;
     const body = createBody(this.random, named);
     this.do(process, async () => {
