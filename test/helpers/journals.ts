@@ -56,7 +56,7 @@ export const kinds: [string, (options?: JournalOptions) => Handles][] = [
 type Write = JournalStore['write'];
 
 /** Returns the state of the latest payment that a write of a key records; `undefined`: it records a claim of a reference. */
-function stateOf(text: string): JournalState | undefined {
+export function stateOf(text: string): JournalState | undefined {
   const record = parseLedgerRecord(JSON.parse(text));
   // At the start of time no lease is over.
   return record && toEntry({ kind: record.kind, id: '' }, record, record.payments.length, 0).state;
