@@ -23,7 +23,7 @@ export async function pass(milliseconds: number, step = 500): Promise<void> {
 }
 
 /** Time passes at once, with what it brings about. If no timer fires, that is one turn, because turns cost most of the CPU time. */
-export async function passStep(milliseconds: number): Promise<void> {
+async function passStep(milliseconds: number): Promise<void> {
   await turns(advance(milliseconds) ? 12 : 1);
 }
 

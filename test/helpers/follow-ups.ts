@@ -1,16 +1,9 @@
 import { createControls, type PaymentControls } from '../../src/developers/mock/controls.ts';
 import { PaymentService } from '../../src/developers/service/service.ts';
 import { Webhooks } from '../../src/developers/service/webhooks.ts';
-import {
-  createFollowUps,
-  type FollowUpEvent,
-  type FollowUps,
-  type FollowUpsOptions,
-} from '../../src/follow-ups/index.ts';
+import { createFollowUps, type FollowUps, type FollowUpsOptions } from '../../src/follow-ups/index.ts';
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../src/index.ts';
 import { type Journal, type JournalStore, memoryJournal, memoryStore } from '../../src/stores/index.ts';
-import { pass, passStep } from './fake-timers.ts';
-import { limitPatience } from './patience.ts';
 import { createResetError } from './scripted-service.ts';
 import { API_KEY, charge } from './service.ts';
 
@@ -118,23 +111,3 @@ export function openShop({
     },
   };
 }
-
-/** Lets time pass on the fake clock until a promise settles. */
-export async function finish<T>(promise: Promise<T>): Promise<T> {
-  let isSettled = false;
-  const settle = () => {
-    isSettled = true;
-  };
-  promise.then(settle, settle);
-  const assertPatience = limitPatience('a promise that settles');
-  await pass(5);
-  while (!isSettled) {
-    assertPatience();
-    await passStep(5);
-  }
-  return promise;
-}
-
-/** Returns the events of follow-ups, in order. */
-export const findFollowUpEvents = (events: readonly PaymentsEvent[]): FollowUpEvent[] =>
-  events.filter((event) => event.type === 'follow_up');

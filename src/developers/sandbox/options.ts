@@ -145,8 +145,6 @@ const optionsSchema = z.strictObject({
   ),
 } satisfies OptionsShape<SandboxOptions>);
 
-export type NormalizedSandboxOptions = ReturnType<typeof normalizeSandboxOptions>;
-
 /**
  * Applies the defaults.
  *

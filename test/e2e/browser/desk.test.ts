@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { describe, expect, test } from 'vitest';
 import { listenForTest } from '../../helpers/listen.ts';
-import { momo } from '../../helpers/order-shop.ts';
+import { charge as momo } from '../../helpers/service.ts';
 import { KOFI, openDesk } from '../../unit/operators/desk/open-desk.ts';
 import { checkView } from './check-view.ts';
 import { isChromiumMissing } from './chromium.ts';

@@ -8,10 +8,16 @@ import { createJournal, type Journal, type JournalStore, memoryStore } from '../
 import { postgresJournal } from '../../../src/stores/postgres/index.ts';
 import { redisJournal } from '../../../src/stores/redis/index.ts';
 import { claimKey, completeClaim, completeKey, made } from '../../helpers/claims.ts';
-import { momo } from '../../helpers/order-shop.ts';
 import { CLOSED_PORT } from '../../helpers/raw-service.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import {
+  catchError,
+  charge,
+  charge as charge,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 import { firstWrite } from '../../helpers/store-writes.ts';
 
 const KEY = 'order-17';
@@ -139,7 +145,7 @@ test.each<[string, object | string, version?: string]>([
     const callNone = () => expect.unreachable('No handler is called.');
     const orders = createOrderPayments({ payments, journal, onPaid: callNone, onAttention: callNone });
     const calls = [
-      orders.charge(KEY, momo),
+      orders.charge(KEY, charge),
       orders.read(KEY),
       claimKey(journal, KEY),
       journal.read(KEY),

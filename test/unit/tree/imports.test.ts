@@ -55,7 +55,7 @@ function readImports(file: string): Import[] {
     .map(({ fileName }) => ({
       file,
       imported: normalize(join(dirname(file), fileName)),
-      isType: new RegExp(`import type [^;]*? from '${fileName.replace(/[.\/]/g, '\\$&')}'`).test(text),
+      isType: new RegExp(`import type [^;]*? from '${fileName.replace(/[./]/g, '\\$&')}'`).test(text),
     }))
     .filter(({ imported }) => !imported.startsWith(GENERATED));
 }
