@@ -10,14 +10,7 @@ import { redisJournal } from '../../../src/stores/redis/index.ts';
 import { claimKey, completeClaim, completeKey, made } from '../../helpers/claims.ts';
 import { CLOSED_PORT } from '../../helpers/raw-service.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import {
-  catchError,
-  charge,
-  charge as charge,
-  sendJson,
-  startService,
-  successBodies,
-} from '../../helpers/service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { firstWrite } from '../../helpers/store-writes.ts';
 
 const KEY = 'order-17';
