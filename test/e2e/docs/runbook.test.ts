@@ -3,8 +3,10 @@ import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient } from 'payment-collection-client';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
+import { createOrderPayments } from 'payment-collection-client/orders';
 import { startSandbox } from 'payment-collection-client/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
+import { collect } from '../../helpers/collect.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
 import { charge } from '../../helpers/service.ts';
 import { startProcess } from '../../unit/operators/command/merchant-project.ts';
@@ -24,8 +26,8 @@ const LOAD = 'set -a; . /etc/shop/payments.env; set +a';
 
 test('runs the commands of the runbook, from the list to resolved keys', async () => {
   const { sandbox, journal, run } = await startNight();
-  const [look, search, resolve, , verify, free, ...others] = BLOCKS;
-  expect(others).toEqual([]);
+  const [look, search, resolve, verify, , free] = BLOCKS;
+  expect(BLOCKS).toHaveLength(8);
   expect(look?.split('\n')[0]).toContain(LOAD);
 
   const looked = await run(look);
@@ -54,7 +56,7 @@ test('runs the commands of the runbook, from the list to resolved keys', async (
 
 test('resolves the keys of checkout pages as the runbook does', async () => {
   const { sandbox, payments, run } = await startNight();
-  const [, , , resolvePage = '', , free = ''] = BLOCKS;
+  const [, , , , resolvePage = '', free = ''] = BLOCKS;
   const input = { amount: '40.00', customer_email: 'ama@example.com' };
   const start = (key: string) => payments.initialize(input, { idempotencyKey: key });
   const lose = async (key: string) => {
@@ -79,6 +81,34 @@ test('resolves the keys of checkout pages as the runbook does', async () => {
   const { reference, replayed } = await start('order-20/1');
   expect(replayed).toBe(false);
   expect(reference).not.toBe(lost.reference);
+});
+
+test('only reads an order that was charged twice, and closes what was paid back', async () => {
+  const { sandbox, payments, journal, run } = await startNight();
+  const [, , , verify = '', , , close, read] = BLOCKS;
+  const orderPayments = createOrderPayments({ payments, journal, onPaid() {}, onAttention() {} });
+  await orderPayments.charge('17', charge);
+  await orderPayments.charge('17', { ...charge, phone: '0201234567' }, { startAnother: true });
+  const references = (await orderPayments.read('17')).payments.map(({ reference = '' }) => reference);
+  for (const reference of references) {
+    sandbox.approve(reference);
+    await orderPayments.notify({ data: { reference } });
+  }
+  await orderPayments.sweep();
+  const before = await collect(journal.list());
+
+  const { out } = await run(read);
+  for (const reference of references) {
+    expect(out).toContain(reference);
+    expect((await run(verify.replace('TXN-8F2K1', reference))).out).toContain("status: 'success'");
+  }
+  expect(await collect(journal.list())).toEqual(before);
+  expect(sandbox.charges).toHaveLength(3);
+
+  expect(await journal.read('17/2')).toMatchObject({ attention: 'paid_twice' });
+  expect(await run(close)).toMatchObject({ code: 0 });
+  expect(await journal.read('17/2')).toMatchObject({ state: 'closed', reference: references[1] });
+  expect(await orderPayments.read('17')).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
 });
 
 /** A shop's server at night: order-17/1 was charged and paid, order-18/1 was not charged, and the responses to both are lost. */

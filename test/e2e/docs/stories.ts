@@ -1,7 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient } from 'payment-collection-client';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
-import { createOrderPayments } from 'payment-collection-client/orders';
 import type { FinalStatus } from 'payment-collection-client/testing';
 import { expect, vi } from 'vitest';
 import type { Scene } from './prelude.ts';
@@ -139,20 +138,6 @@ const saysNothing = (body: string | object): Story => ({
     await vi.waitFor(() => expect(actions).toHaveLength(1));
   },
   actions: ['respond 204'],
-});
-
-/** The customer of order 17 pressed "Pay" in the shop, before a page is read. */
-const pressed = ({ where, arrange }: Story): Story => ({
-  where: `before, ${where}`,
-  async arrange(scene) {
-    arrange?.(scene);
-    using database = new DatabaseSync('payments.db');
-    const journal = sqliteJournal(database);
-    const payments = new PaymentsClient({ journal });
-    const orderPayments = createOrderPayments({ payments, journal, onPaid() {}, onAttention() {} });
-    await orderPayments.charge('17', scene.names.charge);
-    await payments.close();
-  },
 });
 
 const ORDERS = 'docs/guides/orders.md';
@@ -342,12 +327,6 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       like(/^'the API key was refused/),
       "'success'",
     ),
-  ],
-  'docs/guides/charged-twice.md, Answer "I was charged twice"': [
-    ends(pressed(paysAtOnce), 1, like(/^17\/1 TXN-\w+ success 25\.50 GHS \d{4}-/)),
-    // A press would start another payment.
-    ends(pressed(declinesAtOnce), 1, like(/^17\/1 TXN-\w+ failed 25\.50 GHS/)),
-    ends(pressed(losesResponse), 1, '17/1 has no reference'),
   ],
   'docs/reference/errors.md, Errors': [
     ends(accepted, 1),
