@@ -1,5 +1,4 @@
-import { findReferences } from '../../api/find-references.ts';
-import { referenceSchema } from '../../api/input.ts';
+import { findReferences, isReference } from '../../api/find-references.ts';
 import { initialize, verify } from '../../api/operations.ts';
 import { redactFieldName } from '../../support/redact.ts';
 import { isRecord, parseJson } from '../../support/untrusted.ts';
@@ -8,7 +7,7 @@ import type { FinalStatus } from '../service/ledger.ts';
 import { isRefusal, NotShown, type Reply, type Service, SMALLEST } from './service.ts';
 
 /** Whether an assumption holds, and what was seen: no value of a request or a response. No run is compared by the milliseconds. */
-type Shown = readonly [holds: boolean, seen: string, took?: number];
+type ProbeResult = readonly [holds: boolean, seen: string, took?: number];
 
 /** What a person is asked to do on a checkout page. */
 export interface PageTask {
@@ -46,14 +45,15 @@ export function createChecks(
   service: Service,
   preflight: Reply,
   { skipsCharge, person, webhooks }: Surroundings,
-): Readonly<Record<string, () => Promise<Shown>>> {
+): Readonly<Record<string, () => Promise<ProbeResult>>> {
   const { grace, readsOnly } = service.options;
   const first = once(() => service.initialize());
   const firstReference = async () => requireReference(await first());
   const lag = once(async () => service.poll(await firstReference(), ({ status }) => status !== 404));
   const unpaid = once(async () => {
     const { reply } = await lag();
-    if (!isSuccess(reply) || !('status' in reply.data)) throw new NotShown(`the read is a ${reply.status}`);
+    if (!hasSuccessStatus(reply) || !('status' in reply.data))
+      throw new NotShown(`the read is a ${reply.status}`);
     return reply;
   });
   /** Whether two requests with the same body make two transactions. */
@@ -87,7 +87,7 @@ export function createChecks(
     }
     return played;
   });
-  const secondTries = async (...wanted: readonly FinalStatus[]): Promise<Shown> => {
+  const secondTries = async (...wanted: readonly FinalStatus[]): Promise<ProbeResult> => {
     const tried = (await outcomes()).filter(({ outcome, after }) => wanted.includes(outcome) && after !== '');
     if (tried.length === 0) throw new NotShown('no second try on a page');
     const seen = tried.map(({ outcome, after }) => `${outcome}, then ${after}`);
@@ -102,7 +102,7 @@ export function createChecks(
     'replica-lag': async () => {
       const { reply, took } = await lag();
       if (reply.status === 404) return [false, '404 to the end', took];
-      if (!isSuccess(reply)) throw new NotShown(`the read is a ${reply.status}`);
+      if (!hasSuccessStatus(reply)) throw new NotShown(`the read is a ${reply.status}`);
       return [true, 'found in time', took];
     },
     clock: async () => {
@@ -140,12 +140,12 @@ export function createChecks(
       // Their forms are assumptions of their own.
       const wrong = paths?.filter((path) => !/reference|checkout_url/.test(path)) ?? [];
       if (wrong.length > 0) return [false, `${reply.status}; not as documented: ${wrong.join(', ')}`];
-      return [isSuccess(reply), describeReply(reply)];
+      return [hasSuccessStatus(reply), describeReply(reply)];
     },
     'status-false': async () => {
       const { json } = await first();
       if (!isRecord(json) || json.status !== false) return [true, 'not false'];
-      const exists = isSuccess((await lag()).reply);
+      const exists = hasSuccessStatus((await lag()).reply);
       return [!exists, exists ? 'false, and the payment exists' : 'false, and there is no payment'];
     },
     'reference-form': async () => {
@@ -191,7 +191,7 @@ export function createChecks(
     'unknown-fields': async () => {
       const reply = await service.initialize({ payment_probe: 'x' });
       requireDecision(reply);
-      return [isSuccess(reply), `${reply.status}`];
+      return [hasSuccessStatus(reply), `${reply.status}`];
     },
     'equal-requests': async () => {
       const holds = await areTwo();
@@ -267,8 +267,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-const isSuccess = ({ status }: Reply) => status >= 200 && status < 300;
-const isReference = (text: string) => referenceSchema.safeParse(text).success;
+const hasSuccessStatus = ({ status }: Reply) => status >= 200 && status < 300;
 
 function findPage({ data }: Reply): string | undefined {
   const page = `${data.checkout_url}`;
@@ -286,7 +285,7 @@ function requireAttempt({ status }: Reply): void {
 }
 
 function requireDecision(reply: Reply): void {
-  if (!isSuccess(reply) && !isRefusal(reply))
+  if (!hasSuccessStatus(reply) && !isRefusal(reply))
     throw new NotShown(`neither accepted nor refused: ${reply.status}`);
 }
 

@@ -10,8 +10,8 @@ import { version } from '../../support/version.ts';
 import { createScreen, type Screen, type Terminal } from '../../ui/screen.ts';
 import type { PageTask } from './checks.ts';
 import { startListener } from './listener.ts';
-import { compare, type Finding, formatFinding, runProbe, verdicts } from './run.ts';
-import { ProbeError, type ServiceOptions } from './service.ts';
+import { compare, formatFinding, type ProbeFinding, runProbe, verdicts } from './run.ts';
+import { type ProbeAccess, ProbeError } from './service.ts';
 
 const HELP = `payment-probe: find out what your payment service does where its documentation is silent.
 
@@ -42,7 +42,7 @@ const reportSchema = z.object({
 });
 
 /** How fast it asks, and how long it waits. Tests are faster. */
-type Pace = Pick<ServiceOptions, 'timeout' | 'grace' | 'interval' | 'idleTime'>;
+type Pace = Pick<ProbeAccess, 'timeout' | 'grace' | 'interval' | 'idleTime'>;
 export const PACE: Pace = { timeout: 10_000, grace: 10_000, interval: 200, idleTime: 4_000 };
 
 /** Runs `payment-probe` with these arguments, and returns its exit code. */
@@ -91,7 +91,7 @@ async function run(
     return 0;
   }
   const { live: readsOnly = false, 'webhook-port': port, 'no-charge': skipsCharge = false } = values;
-  const access = readAccess(env, readsOnly);
+  const access = readEnvironment(env, readsOnly);
   const before = values.compare === undefined ? undefined : await readFindings(values.compare);
   const writeReport = await openReport(values.json);
   await using listener = await startListener(parsePort(port));
@@ -114,7 +114,8 @@ async function run(
     ({ id, verdict }) => void screen.err.print(`${id}: ${verdict}`),
   );
   const findings = found.map((finding) => ({ ...finding, seen: screen.show(finding.seen) }));
-  const count = (wanted: Finding['verdict']) => findings.filter(({ verdict }) => verdict === wanted).length;
+  const count = (wanted: ProbeFinding['verdict']) =>
+    findings.filter(({ verdict }) => verdict === wanted).length;
   const [holding, broken] = [count('holds'), count('does not hold')];
   await screen.out.print(
     ...findings.flatMap(formatFinding),
@@ -133,7 +134,10 @@ async function run(
 }
 
 /** @throws {ConfigurationError} if the address or the API key cannot be used */
-function readAccess(env: NodeJS.ProcessEnv, readsOnly: boolean): Pick<ServiceOptions, 'baseUrl' | 'apiKey'> {
+function readEnvironment(
+  env: NodeJS.ProcessEnv,
+  readsOnly: boolean,
+): Pick<ProbeAccess, 'baseUrl' | 'apiKey'> {
   const { PAYMENTS_BASE_URL: baseUrl = '', PAYMENTS_API_KEY: apiKey = '' } = env;
   const normalized = normalizeOptions({ baseUrl, apiKey });
   if (!readsOnly && !isTestKey(apiKey))
@@ -157,7 +161,7 @@ function parsePort(text: string | undefined): number {
  */
 async function openReport(
   file: string | undefined,
-): Promise<(findings: readonly Finding[]) => Promise<void>> {
+): Promise<(findings: readonly ProbeFinding[]) => Promise<void>> {
   if (file === undefined) return async () => {};
   await writeFile(file, '', { flag: 'a' }).catch(() => {
     throw new ProbeError('The file of --json cannot be written. Nothing was sent.');
@@ -165,7 +169,7 @@ async function openReport(
   return (findings) => writeFile(file, `${JSON.stringify({ version, findings }, null, 2)}\n`);
 }
 
-async function readFindings(file: string): Promise<readonly Finding[]> {
+async function readFindings(file: string): Promise<readonly ProbeFinding[]> {
   const text = await readFile(file, 'utf8').catch(() => '');
   const { success, data } = reportSchema.safeParse(parseJson(text));
   if (!success) throw new ProbeError('The file of --compare is no report of --json.');

@@ -1,11 +1,11 @@
 import { type Assumption, assumptions } from './assumptions.ts';
 import { createChecks, type Surroundings } from './checks.ts';
-import { explainFailure, NotShown, ProbeError, type Reply, Service, type ServiceOptions } from './service.ts';
+import { explainFailure, NotShown, type ProbeAccess, ProbeError, type Reply, Service } from './service.ts';
 
 export const verdicts = ['holds', 'does not hold', 'not shown'] as const;
 
 /** What became of one assumption. */
-export interface Finding {
+export interface ProbeFinding {
   readonly id: string;
   readonly verdict: (typeof verdicts)[number];
   /** What was seen, or why it was not shown. */
@@ -20,34 +20,34 @@ export interface Finding {
  * @throws {ProbeError} if the address or the API key cannot be used
  */
 export async function runProbe(
-  options: ServiceOptions,
+  options: ProbeAccess,
   around: Surroundings,
-  onFinding: (finding: Finding) => void = () => {},
-): Promise<{ findings: Finding[]; transactions: number }> {
+  onFinding: (finding: ProbeFinding) => void = () => {},
+): Promise<{ findings: ProbeFinding[]; transactions: number }> {
   const service = new Service(options);
   const checks = createChecks(service, await readFirst(service), around);
-  const found = new Map<string, Finding>();
+  const found = new Map<string, ProbeFinding>();
   for (const [id, check] of Object.entries(checks)) {
     const attempt = options.signal.aborted ? Promise.reject(new NotShown('stopped')) : check();
-    const finding: Finding = await attempt.then(
+    const finding: ProbeFinding = await attempt.then(
       ([holds, seen, took]) => ({
         id,
         verdict: holds ? 'holds' : 'does not hold',
         seen,
         ...(took === undefined ? {} : { took: Math.round(took) }),
       }),
-      (error: unknown) => ({ id, verdict: 'not shown', seen: explain(error, options.signal) }),
+      (error: unknown) => ({ id, verdict: 'not shown', seen: explainNotShown(error, options.signal) }),
     );
     found.set(id, finding);
     onFinding(finding);
   }
   const findings = [...assumptions].map(
-    ([id, { unshown = '' }]): Finding => found.get(id) ?? { id, verdict: 'not shown', seen: unshown },
+    ([id, { unshown = '' }]): ProbeFinding => found.get(id) ?? { id, verdict: 'not shown', seen: unshown },
   );
   return { findings, transactions: service.transactions };
 }
 
-function explain(error: unknown, { aborted }: AbortSignal): string {
+function explainNotShown(error: unknown, { aborted }: AbortSignal): string {
   if (aborted) return 'stopped';
   return error instanceof NotShown ? error.message : `The service ${explainFailure(error)}.`;
 }
@@ -55,7 +55,7 @@ function explain(error: unknown, { aborted }: AbortSignal): string {
 /** Reads a reference that nobody has. */
 async function readFirst(service: Service): Promise<Reply> {
   const reply = await service.get(service.nobodys).catch((error: unknown) => {
-    throw new ProbeError(explain(error, service.options.signal));
+    throw new ProbeError(explainNotShown(error, service.options.signal));
   });
   const { status, headers, text } = reply;
   if (status >= 300 && status < 400) {
@@ -77,7 +77,7 @@ async function readFirst(service: Service): Promise<Reply> {
 }
 
 /** Returns a finding as lines: its row of the table, and what to do if the assumption does not hold. */
-export function formatFinding({ id, verdict, seen, took }: Finding): string[] {
+export function formatFinding({ id, verdict, seen, took }: ProbeFinding): string[] {
   const time = took === undefined ? '' : ` (${(took / 1000).toFixed(1)} s)`;
   const row = `${verdict.padEnd(15)}${id.padEnd(23)}${seen}${time}`;
   const assumption: Assumption | undefined = assumptions.get(id);
@@ -93,7 +93,7 @@ export function formatFinding({ id, verdict, seen, took }: Finding): string[] {
 }
 
 /** Returns what has changed since another run, among what both have shown, and what only that one has shown. */
-export function compare(before: readonly Finding[], now: readonly Finding[]) {
+export function compare(before: readonly ProbeFinding[], now: readonly ProbeFinding[]) {
   const earlier = new Map(before.map((finding) => [finding.id, finding]));
   const changes: string[] = [];
   const missing: string[] = [];

@@ -11,7 +11,7 @@ export class NotShown extends Error {}
 /** The probe cannot begin: the address or the API key cannot be used. The message says what to change. */
 export class ProbeError extends Error {}
 
-export interface ServiceOptions {
+export interface ProbeAccess {
   readonly baseUrl: string;
   readonly apiKey: string;
   /** Sends nothing but GET. */
@@ -41,7 +41,7 @@ export interface Reply {
   readonly at: number;
 }
 
-interface Sent {
+interface SentRequest {
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly apiKey?: string | null;
@@ -57,7 +57,7 @@ export const isRefusal = ({ status }: Reply) =>
 
 /** The service over plain HTTP: slowly, and with nothing in a request but what a check puts there. */
 export class Service {
-  readonly options: ServiceOptions;
+  readonly options: ProbeAccess;
   /** A reference that nobody has. */
   readonly nobodys = `TXN-PROBE${randomUUID().slice(0, 8)}`;
   /** The refusals of a POST. */
@@ -68,16 +68,16 @@ export class Service {
   #nextAt = 0;
   #emails = 0;
 
-  constructor(options: ServiceOptions) {
+  constructor(options: ProbeAccess) {
     this.options = options;
   }
 
-  get(reference: string, sent: Sent = {}): Promise<Reply> {
+  get(reference: string, sent: SentRequest = {}): Promise<Reply> {
     return this.#send('GET', `verify/${encodeURIComponent(reference)}`, sent);
   }
 
   /** Creates the smallest payment, but for what `body` changes. */
-  initialize(body: object = {}, sent: Sent = {}): Promise<Reply> {
+  initialize(body: object = {}, sent: SentRequest = {}): Promise<Reply> {
     return this.#post('initialize', { ...SMALLEST, customer_email: this.newEmail(), ...body }, sent);
   }
 
@@ -150,7 +150,7 @@ export class Service {
     this.#nextAt = performance.now() + this.options.interval;
   }
 
-  async #post(operation: string, body: object, sent: Sent = {}): Promise<Reply> {
+  async #post(operation: string, body: object, sent: SentRequest = {}): Promise<Reply> {
     if (this.options.readsOnly) throw new NotShown('with --live it only reads');
     if (this.transactions >= MAX_TRANSACTIONS)
       throw new NotShown(`${MAX_TRANSACTIONS} transactions are the most`);
@@ -164,7 +164,7 @@ export class Service {
     return reply;
   }
 
-  async #send(method: string, path: string, sent: Sent): Promise<Reply> {
+  async #send(method: string, path: string, sent: SentRequest): Promise<Reply> {
     const { body, headers, apiKey = this.options.apiKey } = sent;
     const { baseUrl, timeout } = this.options;
     await this.#takeTurn();

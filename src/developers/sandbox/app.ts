@@ -7,7 +7,7 @@ import { HTTPException } from 'hono/http-exception';
 import { Hono } from 'hono/tiny';
 import type { PaymentService } from '../service/service.ts';
 import { HttpRejection } from '../service/validate-request.ts';
-import { assets } from './assets/assets.ts';
+import { sandboxAssets } from './assets/assets.ts';
 import { isForeignForm, pageHeaders, refuseOtherForms, refuseOtherHosts } from './guards.ts';
 import { addCheckout } from './pages/checkout.ts';
 import { addClockCard } from './pages/clock-card.ts';
@@ -56,7 +56,7 @@ export function createApp(context: AppContext): Hono<Env> {
   addPhone(app, service, changes);
   addCheckout(app, service.ledger, returnUrl);
   app.get('/assets/:name', (c) => {
-    const asset = assets.get(c.req.param('name'));
+    const asset = sandboxAssets.get(c.req.param('name'));
     return asset ? c.body(asset.text, 200, { 'content-type': asset.type }) : c.notFound();
   });
   app.notFound((c) => c.html(messagePage('Not found', 'There is no such page in the sandbox.'), 404));

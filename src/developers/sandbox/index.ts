@@ -51,7 +51,7 @@ export interface Sandbox extends PaymentControls, AsyncDisposable {
 /** How many of the latest requests `requests` has at least. */
 const MIN_KEPT_REQUESTS = 5_000;
 /** How many characters of a body the sandbox keeps. */
-const MAX_BODY_CHARS = 16_384;
+const MAX_KEPT_CHARS = 16_384;
 
 /**
  * Starts the payment service on this machine, over HTTP, with pages on which you play the customer. It is for end-to-end
@@ -106,7 +106,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     apiKeys: [access.testKey, access.liveKey],
     allowTestCharges,
     keepRequests: MIN_KEPT_REQUESTS,
-    maxBodyChars: MAX_BODY_CHARS,
+    maxBodyChars: MAX_KEPT_CHARS,
     onExchange: notify,
     onResponseLost: notify,
     ledger: {

@@ -7,7 +7,7 @@ import type { WebhookDelivery } from '../service/webhook-delivery.ts';
 import { LIVE_KEY } from './options.ts';
 
 /** What a transaction is shown with. */
-interface Shown {
+interface ShownTransaction {
   readonly service: PaymentService;
   /** The address of the sandbox. */
   readonly url: string;
@@ -16,7 +16,7 @@ interface Shown {
 }
 
 /** Returns a transaction as the API shows it: wire names for the fields of the wire, epoch milliseconds for times. */
-export function viewTransaction(entry: Entry, { service, url, returnUrl }: Shown) {
+export function viewTransaction(entry: Entry, { service, url, returnUrl }: ShownTransaction) {
   const { reference, mode, failure, mobileMoney, createdAt, changedAt, plan } = entry;
   const { status, amount, currency, customer_email, paid_at } = toTransactionData(entry, entry.status);
   return {

@@ -87,7 +87,7 @@ function toErrorResponse({ status, message, fields, headers }: HttpRejection, c:
   return c.newResponse(response.body, response);
 }
 
-interface Route {
+interface ScriptRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   handle(c: Context): Promise<Response>;
@@ -98,13 +98,13 @@ type CreateRoute = <Fields>(
   path: string,
   fields: z.ZodMiniType<Fields>,
   act: (fields: Fields, c: Context) => unknown,
-) => Route;
+) => ScriptRoute;
 
 /**
  * A GET has its fields in the query. Any other request has them in its body, and no query, which would not narrow what it
  * changes.
  */
-function routeBy(method: Route['method'], status: 200 | 201 = 200): CreateRoute {
+function routeBy(method: ScriptRoute['method'], status: 200 | 201 = 200): CreateRoute {
   return (path, fields, act) => ({
     method,
     path,
@@ -126,7 +126,7 @@ const remove = routeBy('DELETE');
 const NEXT = 'next';
 
 /** The whole API: what each request takes, and the control of the sandbox that it uses. */
-function createRoutes(context: ScriptApiContext): Route[] {
+function createRoutes(context: ScriptApiContext): ScriptRoute[] {
   const { service, webhooks, controls } = context;
   const { ledger, faults, clock } = service;
   const view = (entry: Entry) => viewTransaction(entry, context);

@@ -126,7 +126,7 @@ function openDatabase(file: string): DatabaseSync {
   try {
     database = new sqlite.DatabaseSync(file);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
-    createTable(database, file);
+    createStateTable(database, file);
     return database;
   } catch (error) {
     if (database?.isOpen) database.close();
@@ -139,7 +139,7 @@ function openDatabase(file: string): DatabaseSync {
   }
 }
 
-function createTable(database: DatabaseSync, file: string): void {
+function createStateTable(database: DatabaseSync, file: string): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
   if (version === 0 && isEmpty) {

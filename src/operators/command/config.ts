@@ -108,7 +108,7 @@ function readExports(loaded: unknown, name: string): Config {
   for (const [what, value] of Object.entries({ payments, journal }))
     if (value === undefined) throw new CommandError(`The config ${name} exports no ${what}.`, EXPORT_IT);
   const access = readProperty(payments, CLIENT_ACCESS);
-  if (!isClient(payments) || readProperty(access, 'version') !== 1)
+  if (!isPaymentsClient(payments) || readProperty(access, 'version') !== 1)
     throw new CommandError(
       `The payments that ${name} exports is no PaymentsClient of this version.`,
       EXPORT_IT,
@@ -132,7 +132,7 @@ function readExports(loaded: unknown, name: string): Config {
 }
 
 /** By what it has: the module can load another copy of this package. */
-function isClient(value: unknown): value is Config['payments'] {
+function isPaymentsClient(value: unknown): value is Config['payments'] {
   return typeof readProperty(value, 'resolve') === 'function';
 }
 

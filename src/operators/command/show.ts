@@ -1,5 +1,6 @@
 import wrapAnsi from 'wrap-ansi';
 import type { AttentionItem, Journal, JournalEntry } from '../../journal/journal.ts';
+import { isSamePrice } from '../../ledger/payment.ts';
 import type { Output, Screen } from '../../ui/screen.ts';
 import { formatAge, formatTime, quoteForShell, toJsonLine } from '../../ui/text.ts';
 import { readPayments } from '../read-payments.ts';
@@ -86,9 +87,6 @@ export function formatFacts(entry: JournalEntry, { show }: Screen, { style }: Ou
     values.map((value, at) => `${style('dim', (at === 0 ? label : '').padEnd(13))}${value}`),
   );
 }
-
-const isSamePrice = (one: JournalEntry['price'], other: JournalEntry['price']) =>
-  one.amount === other.amount && one.currency === other.currency;
 
 const formatMoments = (time: number | undefined) => (time === undefined ? [] : [formatMoment(time)]);
 

@@ -40,7 +40,7 @@ export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandl
         await storage.sync();
         return rows;
       }
-      for (let attempts = 0; attempts < MAX_STEP_ATTEMPTS; attempts++) {
+      for (let attempts = 0; attempts < MAX_COMMIT_ATTEMPTS; attempts++) {
         // This commits the runtime's own transaction. One of the merchant stays open.
         await storage.sync();
         if (isInTransaction(storage)) continue;
@@ -58,7 +58,7 @@ export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandl
 }
 
 /** Other steps might have written since the commit, so that the runtime has begun its next transaction. */
-const MAX_STEP_ATTEMPTS = 100;
+const MAX_COMMIT_ATTEMPTS = 100;
 
 /**
  * Whether a transaction is open: the runtime's own, which it commits by itself soon, or that of `storage.transaction()`. No

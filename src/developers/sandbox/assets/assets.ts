@@ -6,7 +6,7 @@ const own = ['checkout.css', 'phone.css', 'dashboard.css'].map((name) => texts[n
 const style = [shared['base.css'], ...own].join('\n');
 
 /** Everything that the pages load. They load nothing from another origin. */
-export const assets: ReadonlyMap<string, { type: string; text: string }> = new Map([
+export const sandboxAssets: ReadonlyMap<string, { type: string; text: string }> = new Map([
   ['style.css', { type: 'text/css; charset=utf-8', text: `${style}\n${shownFieldsRule}` }],
   ['live.js', { type: 'text/javascript; charset=utf-8', text: `'use strict';\n${texts['live.js']}` }],
   ['icon.svg', { type: 'image/svg+xml', text: shared['icon.svg'] ?? '' }],

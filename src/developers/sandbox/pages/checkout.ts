@@ -55,7 +55,7 @@ const LEAVING = 'return';
 export function addCheckout(app: Hono<Env>, ledger: Ledger, returnUrl: string | undefined): void {
   const path = '/checkout/:reference';
   app.get(path, (c) => {
-    const entry = findPayment(ledger, c.req.param('reference'));
+    const entry = findCheckout(ledger, c.req.param('reference'));
     return c.html(
       renderCheckout(entry, {
         reportedStatus: ledger.getReportedStatus(entry),
@@ -65,7 +65,7 @@ export function addCheckout(app: Hono<Env>, ledger: Ledger, returnUrl: string | 
     );
   });
   app.post(path, async (c) => {
-    const { reference, status } = findPayment(ledger, c.req.param('reference'));
+    const { reference, status } = findCheckout(ledger, c.req.param('reference'));
     const { outcome } = await parseForm(c);
     const chosen = outcomes.get(outcome);
     if (!chosen) throw new HttpRejection(400, 'Press a button of the checkout page.');
@@ -75,7 +75,7 @@ export function addCheckout(app: Hono<Env>, ledger: Ledger, returnUrl: string | 
   });
 }
 
-function findPayment(ledger: Ledger, reference: string): Entry {
+function findCheckout(ledger: Ledger, reference: string): Entry {
   const entry = findEntry(ledger, reference);
   if (!isCharge(entry)) return entry;
   throw new HttpRejection(

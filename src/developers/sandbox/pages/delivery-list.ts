@@ -21,7 +21,7 @@ export function renderDelivery(delivery: WebhookDelivery): Html {
   const { reference, url, headers, body, attempts, createdAt } = delivery;
   return html`<details data-key="delivery">
 <summary>
-${renderState(delivery)}
+${renderDeliveryState(delivery)}
 <b class="event">${nameEvent(body)}</b>
 <span class="outcome">${renderFault(delivery)}${renderProgress(delivery)}</span>
 <code class="reference">${reference}</code>
@@ -48,10 +48,10 @@ ${renderAttempts(attempts)}
 /** Renders a delivery as a link to it. */
 export function renderDeliveryLink(delivery: WebhookDelivery): Html {
   const { id, body, createdAt } = delivery;
-  return html`<a href="/webhooks#${id}">${renderState(delivery)} <b>${nameEvent(body)}</b> ${renderFault(delivery)}${renderProgress(delivery)} <span class="when">${renderTime(createdAt)}</span></a>`;
+  return html`<a href="/webhooks#${id}">${renderDeliveryState(delivery)} <b>${nameEvent(body)}</b> ${renderFault(delivery)}${renderProgress(delivery)} <span class="when">${renderTime(createdAt)}</span></a>`;
 }
 
-function renderState({ state }: WebhookDelivery): Html {
+function renderDeliveryState({ state }: WebhookDelivery): Html {
   return renderLabel(looks[state], state);
 }
 

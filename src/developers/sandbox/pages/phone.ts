@@ -15,7 +15,7 @@ const MAX_MESSAGES = 5;
 const MAX_PROMPTS = 20;
 const MAX_PHONES = 8;
 /** Only the latest transactions are on a phone. */
-const MAX_TRANSACTIONS = 500;
+const MAX_LISTED = 500;
 
 /** What one page of the phone shows. */
 interface PhoneFilter {
@@ -33,29 +33,31 @@ interface PinError {
 
 /** Adds the phone, what its buttons do, and what those of a row of the dashboard do. The PIN is neither stored nor compared: any four digits are accepted. */
 export function addPhone(app: Hono<Env>, { ledger, clock }: PaymentService, changes: Changes): void {
-  addLivePage(app, changes, '/phone', 'phone', (query) => openPhone(ledger, parseFilter(query, clock.now())));
+  addLivePage(app, changes, '/phone', 'phone', (query) =>
+    openPhone(ledger, parsePhoneFilter(query, clock.now())),
+  );
   app.post('/phone', async (c) => {
     const form = await parseForm(c);
     const { decision, pin } = form;
     const entry = findEntry(ledger, form.reference);
-    const filter = parseFilter(form, clock.now());
+    const filter = parsePhoneFilter(form, clock.now());
     if (decision === 'approve' && isCharge(entry) && !/^[0-9]{4}$/.test(String(pin))) {
       const error = { reference: entry.reference, message: 'A PIN has four digits.' };
       return c.html(renderLivePage('phone', openPhone(ledger, filter, error)), 400);
     }
-    decide(ledger, entry, decision);
+    answerPrompt(ledger, entry, decision);
     const { number, since, isNew } = filter;
     return c.redirect(`/phone${formatQuery(isNew ? { number } : { number, since })}`, 303);
   });
   app.post('/decide', async (c) => {
     const { reference, decision } = await parseForm(c);
-    decide(ledger, findEntry(ledger, reference), decision);
+    answerPrompt(ledger, findEntry(ledger, reference), decision);
     return c.redirect('/', 303);
   });
 }
 
 /** Approves or declines a charge. A final status stays as it is. */
-function decide(ledger: Ledger, entry: Entry, decision: unknown): void {
+function answerPrompt(ledger: Ledger, entry: Entry, decision: unknown): void {
   if (!isCharge(entry)) throw new HttpRejection(404, 'A checkout payment has no prompt.');
   if (decision !== 'approve' && decision !== 'decline') {
     throw new HttpRejection(400, 'Approve or decline the charge.');
@@ -65,7 +67,7 @@ function decide(ledger: Ledger, entry: Entry, decision: unknown): void {
 }
 
 /** Reads what a page of the phone shows from its address or form. A new page shows open prompts only. */
-function parseFilter({ number, since }: Form, now: number): PhoneFilter & { readonly isNew: boolean } {
+function parsePhoneFilter({ number, since }: Form, now: number): PhoneFilter & { readonly isNew: boolean } {
   const time = typeof since === 'string' && /^\d{1,16}$/.test(since) ? Number(since) : null;
   return { number: typeof number === 'string' ? number : '', since: time ?? now, isNew: time === null };
 }
@@ -84,8 +86,8 @@ function openPhone(ledger: Ledger, filter: PhoneFilter, error?: PinError) {
     title: 'Phone',
     query: formatQuery(filter),
     view: () => {
-      const all = ledger.list().slice(-MAX_TRANSACTIONS).filter(isCharge);
-      const own = filter.number === '' ? all : all.filter((entry) => findNumber(entry) === filter.number);
+      const all = ledger.list().slice(-MAX_LISTED).filter(isCharge);
+      const own = filter.number === '' ? all : all.filter((entry) => getPhoneNumber(entry) === filter.number);
       return {
         items: pickPrompts(own, filter.since).map((entry) => renderCharge(entry, filter, error)),
         parts: {
@@ -128,14 +130,14 @@ function pickPrompts(charges: readonly ChargeEntry[], since: number): ChargeEntr
 }
 
 /** Returns what all spellings of a number share. */
-function findNumber({ mobileMoney: { phone } }: ChargeEntry): string {
+function getPhoneNumber({ mobileMoney: { phone } }: ChargeEntry): string {
   const digits = phone.replace(/\D/g, '');
   return digits.length >= 9 ? digits.slice(-9) : phone;
 }
 
 /** Renders the choice of a phone: the latest ones, each with the number of its open prompts. */
 function renderPhones(charges: readonly ChargeEntry[], number: string): Html {
-  const byNumber = Map.groupBy(charges.toReversed(), findNumber);
+  const byNumber = Map.groupBy(charges.toReversed(), getPhoneNumber);
   const phones = [...byNumber].slice(0, MAX_PHONES);
   if (byNumber.size < 2 && number === '') return html`<nav id="phones"></nav>`;
   const link = (value: string, name: string, own: readonly Entry[]) => {
@@ -175,12 +177,12 @@ function renderSender({ mobileMoney: { network, phone } }: ChargeEntry): Html {
 function renderEnd(entry: ChargeEntry, { number }: PhoneFilter): Html {
   const { reference, mode } = entry;
   return html`${renderSender(entry)}
-<p><strong>${describeEnd(entry)}</strong> <span class="sum">${formatMoney(entry)}</span></p>
+<p><strong>${describeFinal(entry)}</strong> <span class="sum">${formatMoney(entry)}</span></p>
 <p><a class="action" href="/phone${formatQuery({ number })}">Done</a></p>
 <p class="small"><code>${reference}</code> · ${mode} mode <span class="until">${renderTime(entry.changedAt)}</span></p>`;
 }
 
-function describeEnd({ status, failure }: Entry): string {
+function describeFinal({ status, failure }: Entry): string {
   if (status === 'success') return 'Approved';
   if (status === 'failed') return failure === 'expired' ? 'Expired' : 'Declined';
   return 'Ended';

@@ -19,7 +19,7 @@ ${hidden > 0 ? html`<li class="small">${hidden === 1 ? '1 older request is' : `$
 }
 
 function renderGroup({ first, last, count }: RequestGroup, entry: Entry | undefined): Html {
-  const { path, requestId, body, error } = describe(first, entry);
+  const { path, requestId, body, error } = describeExchange(first, entry);
   const { request, duration } = last;
   return html`<li><details data-key="request-${first.at}">
 <summary>
@@ -45,7 +45,7 @@ function nameOperation(operation: NonNullable<Exchange['request']['operation']>)
 /** Renders the status of a response, the fault that it met, and why the request was refused. */
 export function renderOutcome({ first, last }: Pick<RequestGroup, 'first' | 'last'>, entry?: Entry): Html {
   const { fault } = last;
-  const { message } = describe(first, entry);
+  const { message } = describeExchange(first, entry);
   return html`${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${nameFault(faultSchema, fault)}</span>`} ${message}`;
 }
 
@@ -79,7 +79,7 @@ interface Description {
 const descriptions = new WeakMap<Exchange, Description>();
 const MAX_SHOWN_CHARS = 2_000;
 
-function describe(exchange: Exchange, entry: Entry | undefined): Description {
+function describeExchange(exchange: Exchange, entry: Entry | undefined): Description {
   const known = descriptions.get(exchange);
   if (known) return known;
   const { request, errorBody } = exchange;

@@ -9,7 +9,7 @@ import { formatMoney, renderBadge, renderCopyable, renderTime } from './layout.t
 import { renderRequests } from './request-list.ts';
 
 /** A transaction with what is known of its requests and webhooks. */
-export interface Story {
+export interface TransactionStory {
   readonly entry: Entry;
   /** The status that a verify reports. */
   readonly reported: KnownStatus;
@@ -20,7 +20,7 @@ export interface Story {
 }
 
 /** Renders a transaction as one line that opens. */
-export function renderTransaction(story: Story): Html {
+export function renderTransaction(story: TransactionStory): Html {
   const { entry } = story;
   const { reference, mode, customer_email, createdAt } = entry;
   return html`<details data-key="row">
@@ -40,7 +40,7 @@ ${renderMarks(story)}
 ${renderChange(entry)}
 </dl>
 ${renderActions(story)}
-${renderHistory(story)}
+${renderEvents(story)}
 ${renderDeliveries(story)}
 </div>
 </details>`;
@@ -51,7 +51,7 @@ function describeMeans({ mobileMoney }: Entry): string {
 }
 
 /** Renders what the shop does not know about its own payment. */
-function renderMarks({ entry, reported, history }: Story): Html | '' {
+function renderMarks({ entry, reported, history }: TransactionStory): Html | '' {
   const marks: (Html | string)[] = [];
   if (history?.isResponseLost) {
     const what = entry.mobileMoney ? 'charge' : 'payment';
@@ -72,7 +72,7 @@ function renderChange({ status, changedAt, plan }: Entry): Html | '' {
   return html`<div><dt>${what}</dt><dd>${renderTime(plan.settleAt)}</dd></div>`;
 }
 
-function renderActions(story: Story): Html {
+function renderActions(story: TransactionStory): Html {
   const { reference, mobileMoney, status } = story.entry;
   if (!mobileMoney) {
     return html`<div class="actions"><a class="action" href="/checkout/${reference}">Checkout page</a>${renderWebhookActions(story)}</div>`;
@@ -86,7 +86,7 @@ function renderActions(story: Story): Html {
   return html`<div class="actions">${isFinal(status) ? '' : decision}${renderWebhookActions(story)}</div>`;
 }
 
-function renderWebhookActions({ entry: { reference }, deliveries, hasReceiver }: Story): Html {
+function renderWebhookActions({ entry: { reference }, deliveries, hasReceiver }: TransactionStory): Html {
   if (!hasReceiver) return html`<a class="action" href="/webhooks#receiver">Set a webhook receiver</a>`;
   return html`<form method="post" action="/webhooks/send" data-stay>
 <input type="hidden" name="about" value="${reference}">
@@ -95,13 +95,13 @@ function renderWebhookActions({ entry: { reference }, deliveries, hasReceiver }:
 <a class="action" href="/webhooks?about=${reference}#forge">Send a forged one</a>`;
 }
 
-function renderHistory({ entry, history }: Story): Html {
+function renderEvents({ entry, history }: TransactionStory): Html {
   if (!history) return html`<p class="small">The sandbox has no requests for it in memory.</p>`;
   return html`<h3>Requests</h3>
 ${renderRequests(`Requests for ${entry.reference}`, history, entry)}`;
 }
 
-function renderDeliveries({ deliveries }: Story): Html | '' {
+function renderDeliveries({ deliveries }: TransactionStory): Html | '' {
   if (deliveries.length === 0) return '';
   return html`<h3>Webhooks</h3>
 <ul class="deliveries">${deliveries.map((delivery) => html`<li>${renderDeliveryLink(delivery)}</li>`)}</ul>`;

@@ -18,14 +18,14 @@ import { addLivePage, type Changes, type LivePage } from './live.ts';
 const MAX_SHOWN = 100;
 
 /** What the page shows. */
-interface WebhooksContext {
+interface WebhookPageContext {
   readonly service: PaymentService;
   readonly webhooks: Webhooks;
   readonly changes: Changes;
 }
 
 /** Adds the page, and what its buttons do. */
-export function addWebhooks(app: Hono<Env>, context: WebhooksContext): void {
+export function addWebhooks(app: Hono<Env>, context: WebhookPageContext): void {
   const { service, webhooks, changes } = context;
   addLivePage(app, changes, '/webhooks', 'webhooks', ({ about = '' }) => openWebhooks(context, about));
   addFaultCard(app, '/webhooks/faults', {
@@ -55,7 +55,7 @@ export function addWebhooks(app: Hono<Env>, context: WebhooksContext): void {
 }
 
 /** `about` is the transaction for a forged webhook. */
-function openWebhooks({ service: { clock }, webhooks }: WebhooksContext, about: string) {
+function openWebhooks({ service: { clock }, webhooks }: WebhookPageContext, about: string) {
   return {
     title: 'Webhooks',
     query: '',

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { runProbe } from '../../../../src/developers/probe/run.ts';
-import type { ServiceOptions } from '../../../../src/developers/probe/service.ts';
+import type { ProbeAccess } from '../../../../src/developers/probe/service.ts';
 import { listenForTest } from '../../../helpers/listen.ts';
 import { FAST, NOBODY } from './run-probe.ts';
 
@@ -13,7 +13,7 @@ interface Received {
   readonly at: number;
 }
 
-async function probe(respond: RequestListener, pace: Partial<ServiceOptions> = {}) {
+async function probe(respond: RequestListener, pace: Partial<ProbeAccess> = {}) {
   const pages: string[] = [];
   const requests: Received[] = [];
   const server = createServer((request, response) => {
