@@ -133,3 +133,10 @@ test('no error, event or printed client holds the API key, phone or email', asyn
     for (const text of [inspect(shown, { depth: 9, showHidden: true }), JSON.stringify(shown)])
       for (const secret of [API_KEY, '412 3456', 'ama.serwaa']) expect(text).not.toContain(secret);
 });
+
+test('shows no API key in the reference of an event', async () => {
+  const { shop, events } = world({ respond: () => new Response('no', { status: 404 }) });
+  await catchError(shop.payments.waitForFinalStatus(`TXN-${API_KEY}`, { timeout: 60_000 }));
+  expect(events.length).toBeGreaterThan(1);
+  expect(JSON.stringify(events)).not.toContain(API_KEY);
+});

@@ -228,3 +228,14 @@ test('a first press is at most four steps of the store, and a read is one', asyn
   await shop.orders.read('17');
   expect(steps).toBe(1);
 });
+
+test('a check of a wait counts from when it was asked', async () => {
+  const { shop, service, journal } = world({ respond: slow('GET', 3 * SECOND) });
+  const reference = getReference(await shop.orders.charge('17', momo));
+  service.decline(reference);
+  const startedAt = Date.now();
+  await shop.orders.wait('17', { timeout: MINUTE });
+  const { checkedAt = 0 } = (await journal.read('17/1')) ?? {};
+  expect(Date.now() - checkedAt).toBeGreaterThanOrEqual(3 * SECOND);
+  expect(checkedAt).toBeGreaterThanOrEqual(startedAt);
+});

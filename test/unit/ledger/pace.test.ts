@@ -4,7 +4,7 @@ import { getDueAt, listDueChecks } from '../../../src/ledger/order.ts';
 import { notify } from '../../../src/ledger/outcome.ts';
 import type { LedgerRecord } from '../../../src/ledger/record.ts';
 import { tellLater } from '../../../src/ledger/tell.ts';
-import { BEGAN_AT, createOrder } from './records.ts';
+import { BEGAN_AT, createOrder, madePayment } from './records.ts';
 
 const SECOND = 1_000;
 const DAY = 24 * 60 * 60 * SECOND;
@@ -135,6 +135,11 @@ describe('the pace of checks', () => {
     const checked = check(revived, 'TXN-1', answered('failed'), { askedAt: now, now, random: 0.5 });
     expect(checked && listDueChecks(checked, now + 30 * DAY)).toEqual([]);
   });
+});
+
+test.each([1.2, 30, 200])('a plan that is %s days ahead is for now, since a clock went back', (days) => {
+  const ahead = createOrder({ ...madePayment, pace: { slow: 0, nextAt: BEGAN_AT + days * DAY } });
+  expect(getDueAt(ahead, BEGAN_AT)).toBe(BEGAN_AT);
 });
 
 describe('the pace of handler calls', () => {

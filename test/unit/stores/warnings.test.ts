@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
 import { buildJournal } from '../../../src/journal/create-journal.ts';
 import { type JournalWarning, memoryStore } from '../../../src/stores/index.ts';
+import { readRedisWarnings } from '../../../src/stores/redis/durability.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** Creates clients over one journal, with the warnings that they reported and logged. */
@@ -45,4 +46,15 @@ test.each<[string, () => Promise<never>]>([
   expect(await pay()).toMatchObject({ status: 'processing' });
   expect(events).toEqual([]);
   expect(unhandled).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['yes', 'always', 'noeviction', []],
+  ['yes', 'everysec', 'volatile-lru', ['appendfsync']],
+  ['yes', 'no', 'allkeys-lru', ['appendfsync', 'maxmemory-policy']],
+  ['no', 'everysec', 'allkeys-random', ['appendonly', 'maxmemory-policy']],
+])('warns of a Redis with %s, %s and %s', async (appendonly, appendfsync, policy, expected) => {
+  const settings: Record<string, string> = { appendonly, appendfsync, 'maxmemory-policy': policy };
+  const warnings = await readRedisWarnings(async (...[, , name = '']) => [name, settings[name]]);
+  expect(warnings.map(({ setting }) => setting)).toEqual(expected);
 });
