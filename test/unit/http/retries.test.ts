@@ -1,9 +1,12 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
+import { memoryStore } from '../../../src/stores/index.ts';
 import { calls, operationNames, posts, REFERENCE } from '../../helpers/calls.ts';
+import { charged } from '../../helpers/keyed-calls.ts';
 import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
 import {
+  API_KEY,
   catchError,
   charge,
   type Respond,
@@ -11,6 +14,7 @@ import {
   sendJson,
   startService,
 } from '../../helpers/service.ts';
+import { world } from '../../helpers/world.ts';
 
 /** It passes on a fake clock, and only once the request has arrived. */
 const TIMEOUT = 10_000;
@@ -83,6 +87,35 @@ test('reports unknown after a refused and then a broken connection', async () =>
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
   expect(attempts).toBe(2);
+});
+
+test.for<[why: string, broken: 'mode' | 'journal', error: object]>([
+  ['its API key is one of another mode', 'mode', { code: 'configuration_error' }],
+  ['the journal does not record it', 'journal', { code: 'journal_error' }],
+])('sends no retry under an idempotency key if %s', async ([, broken, error]) => {
+  const store = memoryStore();
+  let isBroken = false;
+  const { shop, posts: sent } = world({
+    respond: () => {
+      isBroken = true;
+      return new Response('{}', { status: 429 });
+    },
+    store: {
+      ...store,
+      write: async (...change) => {
+        if (broken !== 'journal' || !isBroken) return await store.write(...change);
+        isBroken = false;
+        throw new Error('no database');
+      },
+    },
+    client: {
+      apiKey: () => (broken === 'mode' && isBroken ? 'sk_live_4vK9qLm2Xw7RtZ' : API_KEY),
+      maxRetries: 1,
+    },
+  });
+  const failure = await catchError(charged(shop.payments));
+  expect(failure).toMatchObject({ ...error, operation: 'chargeMobileMoney', outcome: 'not_sent' });
+  expect(sent).toHaveLength(1);
 });
 
 test.each([
