@@ -58,19 +58,6 @@ function pendingAfter(act: () => void): Promise<never> {
   return new Promise(() => {});
 }
 
-test.each(operationNames)(
-  'rejects %s and sends nothing if aborted right after the call',
-  async (operation) => {
-    const abort = new AbortController();
-    const service = await startService(200);
-    const call = catchError(calls[operation](service.client(), { signal: abort.signal }));
-    if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
-    else abort.abort(reason);
-    expect(await call).toBe(reason);
-    expect(service.requests).toEqual([]);
-  },
-);
-
 test.each<[string, unknown]>([
   ['an error', reason],
   ['an object', { why: 'the customer left' }],
@@ -126,14 +113,6 @@ test('proves nothing by an abort while connecting', async () => {
   }
 });
 
-test('ends a fetch that ignores its signal', async () => {
-  for (const operation of operationNames) {
-    const abort = new AbortController();
-    const client = createClient({ fetch: () => pendingAfter(() => abort.abort(reason)) });
-    expectAborted(operation, await catchError(calls[operation](client, { signal: abort.signal })));
-  }
-});
-
 /** Starts a service that responds 429 once, and `onRetry` at the event of the retry. */
 async function startBusy(onRetry: () => void, options = {}) {
   const service = await startService(respondFirst(429, {}, { 'retry-after': '25' }));
@@ -180,21 +159,6 @@ test("takes AbortSignal.timeout for the caller's abort, not for a timeout", asyn
   const service = await startRawService(() => {});
   const signal = AbortSignal.timeout(30);
   expect(await catchError(service.client().verify(REFERENCE, { signal }))).toBe(signal.reason);
-});
-
-test('aborts one call and no other of the client', async () => {
-  const abort = new AbortController();
-  const service = await startService((response, _request, count) => {
-    if (count === 1) return;
-    abort.abort();
-    sendJson(response, 200, successBodies.verify());
-  });
-  const client = service.client();
-  const aborted = catchError(client.verify(REFERENCE, { signal: abort.signal }));
-  await vi.waitFor(() => expect(service.requests).toHaveLength(1));
-  expect(listeners(abort.signal)).toBe(1);
-  expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
-  expect(await aborted).toBe(abort.signal.reason);
 });
 
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;

@@ -1,6 +1,5 @@
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
-import { fetch as undiciFetch } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { PaymentsClient } from '../../../src/index.ts';
@@ -49,14 +48,6 @@ test('sends the documented requests, and extraBody beside the fields', async () 
     });
   expect(service.requests[2]?.headers).not.toHaveProperty('content-length');
   expect(service.requests[2]?.headers).not.toHaveProperty('transfer-encoding');
-});
-
-test("sends through undici's own fetch, which takes no runtime Request", async () => {
-  const service = await startService();
-  const client = service.client({ fetch: undiciFetch });
-  expect(await client.initialize(payment)).toMatchObject({ reference: REFERENCE });
-  expect(await client.verify(REFERENCE)).toMatchObject({ reference: REFERENCE });
-  expect(service.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
 });
 
 test('gives the global fetch the Request that ky built, whole', async () => {

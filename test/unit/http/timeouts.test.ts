@@ -7,8 +7,7 @@ import { jumpClock, SECOND } from '../../helpers/fake-clock.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { flushEventLoop } from '../../helpers/tcp-service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const timeout = 60;
 
@@ -79,19 +78,6 @@ test('sends a request that times out, and closes its connection', async () => {
   await catchError(service.client({ timeout: LONG }).verify(REFERENCE));
   await closed.promise;
   expect(service.requests).toHaveLength(1);
-});
-
-test('shows a 401 whose body hangs, and does not report rejected', async () => {
-  standStill();
-  const service = await startRawService((socket) => {
-    socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 10\r\n\r\n', async () => {
-      await flushEventLoop();
-      vi.advanceTimersByTime(LONG);
-    });
-  });
-  const failure = await catchError(service.client({ timeout: LONG }).chargeMobileMoney(charge));
-  const cause = { name: 'AuthenticationError' };
-  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', cause });
 });
 
 test('gives each attempt the whole timeout', async () => {
