@@ -210,20 +210,6 @@ function fakeTimers() {
 
 const busy: Fetch = async () => Response.json({}, { status: 429, headers: { 'retry-after': '25' } });
 
-test.each<Fetch>([
-  async () => Response.json(successBodies.verify()),
-  async () => Response.json({}, { status: 404 }),
-  async () => new Response('<html>'),
-  () => {
-    throw new TypeError('fetch failed');
-  },
-])('leaves no timer after a call that ends with: %s', async (fetch) => {
-  fakeTimers();
-  const client = createClient({ fetch, apiKey: async () => 'sk_live_4vK9qLm2Xw7RtZ' });
-  await Promise.allSettled(operationNames.map((operation) => calls[operation](client)));
-  expect(vi.getTimerCount()).toBe(0);
-});
-
 test.each([
   ['fetch', { fetch: hanging }],
   ['apiKey', { apiKey: hanging }],

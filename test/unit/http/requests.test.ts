@@ -1,5 +1,3 @@
-import { HttpResponse, http } from 'msw';
-import { setupServer } from 'msw/node';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { PaymentsClient } from '../../../src/index.ts';
@@ -90,17 +88,6 @@ test('looks up the global fetch for each request', async () => {
   replaced.mockRestore();
   expect(await client.chargeMobileMoney(charge)).toMatchObject({ reference: REFERENCE });
   expect(service.requests).toHaveLength(1);
-});
-
-test('is mocked by MSW that starts after the client was created', async () => {
-  const baseUrl = 'https://payments.example/api/v1';
-  const client = new PaymentsClient({ apiKey: API_KEY, baseUrl });
-  const server = setupServer(
-    http.get(`${baseUrl}/transactions/verify/:reference`, () => HttpResponse.json(successBodies.verify())),
-  );
-  server.listen({ onUnhandledFrame: 'error' });
-  onTestFinished(() => server.close());
-  expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
 });
 
 test('lets no framework cache respond in place of the service', async () => {

@@ -150,20 +150,6 @@ test('keeps minDelay between polls, and to deadlines that follow one another', a
   }
 });
 
-test('keeps minDelay if many short waits join a long one', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const long = timeSettlement(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(5 * MINUTE);
-  const polls = seen.length;
-  for (let count = 0; count < 120; count++) {
-    timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 }));
-    await vi.advanceTimersByTimeAsync(500);
-  }
-  expect(seen.length - polls).toBeLessThanOrEqual(MINUTE / 3_000);
-  client.close();
-  await long;
-});
-
 test('gives each wait and watch of a shared poll its own transaction', async () => {
   const { client } = createScriptedService(respondInTurn('pending', 'success'));
   const seen: unknown[] = [];
