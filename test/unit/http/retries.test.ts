@@ -74,9 +74,9 @@ test('reports unknown after a refused and then a broken connection', async () =>
 });
 
 test.for<[why: string, broken: 'mode' | 'journal', error: object]>([
-  ['its API key is one of another mode', 'mode', { code: 'configuration_error' }],
+  ['its API key is of another mode', 'mode', { code: 'configuration_error' }],
   ['the journal does not record it', 'journal', { code: 'journal_error' }],
-])('sends no retry under an idempotency key if %s', async ([, broken, error]) => {
+])('sends no retry of a keyed call if %s', async ([, broken, error]) => {
   const store = memoryStore();
   let isBroken = false;
   const { shop, posts: sent } = world({

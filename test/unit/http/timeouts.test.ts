@@ -7,7 +7,8 @@ import { jumpClock, SECOND } from '../../helpers/fake-clock.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
-import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
 const timeout = 60;
 
@@ -78,6 +79,22 @@ test('sends a request that times out, and closes its connection', async () => {
   await catchError(service.client({ timeout: LONG }).verify(REFERENCE));
   await closed.promise;
   expect(service.requests).toHaveLength(1);
+});
+
+test.each<[string, (socket: Socket) => void]>([
+  ['hangs', () => void vi.advanceTimersByTime(LONG)],
+  ['breaks off', (socket) => void socket.resetAndDestroy()],
+])('shows a 401 whose body %s, and does not report rejected', async (_, leave) => {
+  standStill();
+  const service = await startRawService((socket) => {
+    socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 100\r\n\r\n{"message": "Wro', async () => {
+      await flushEventLoop();
+      leave(socket);
+    });
+  });
+  const failure = await catchError(service.client({ timeout: LONG }).chargeMobileMoney(charge));
+  const cause = { name: 'AuthenticationError', status: 401 };
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false, cause });
 });
 
 test('gives each attempt the whole timeout', async () => {

@@ -67,8 +67,8 @@ test('makes the last poll half a second before the deadline', async () => {
 
 test.each([
   ['after another', undefined, 2_000, [0, 1_800]],
-  ['before the first check is due', 0, 4_000, [3_600]],
-])('makes the last poll a tenth of the time before a near deadline, %s', async (_, ago, timeout, times) => {
+  ['as the first', 0, 4_000, [3_600]],
+])('makes a last poll a tenth of the time before the deadline, %s', async (_, ago, timeout, times) => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
   const options = ago === undefined ? { timeout } : { startedAt: Date.now() - ago, timeout };
   await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, options)));

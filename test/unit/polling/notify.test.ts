@@ -144,7 +144,7 @@ test('trusts the service, not notify, and keeps the schedule', async () => {
 test.each<[string, ScriptedResponse]>([
   ['ends', 'pending'],
   ['fails', createResetError()],
-])('polls once more after the poll in flight %s, however often it is called', async (_, response) => {
+])('polls once more after the poll in flight %s, however often notified', async (_, response) => {
   const { client, seen } = createScriptedService(respondInTurn(response, 'pending', 'success'), {
     latency: 1_500,
   });
