@@ -1,7 +1,13 @@
 import { getEventListeners } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ClosedError, type Fetch, type PaymentsClient, type PaymentsEvent } from '../../../src/index.ts';
+import {
+  ClosedError,
+  type Fetch,
+  type PaymentsClient,
+  type PaymentsClientOptions,
+  type PaymentsEvent,
+} from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/stores/index.ts';
 import { linkSignals } from '../../../src/support/timing.ts';
 import { calls, operationNames, REFERENCE } from '../../helpers/calls.ts';
@@ -210,18 +216,24 @@ function fakeTimers() {
 
 const busy: Fetch = async () => Response.json({}, { status: 429, headers: { 'retry-after': '25' } });
 
-test.each([
-  ['fetch', { fetch: hanging }],
-  ['apiKey', { apiKey: hanging }],
-  ['the delay of a retry', { fetch: busy }],
-])('leaves no timer after an abort during %s', async (_, options) => {
+test.each<[string, 'abort' | 'close', PaymentsClientOptions]>([
+  ['an abort during fetch', 'abort', { fetch: hanging }],
+  ['an abort during apiKey', 'abort', { apiKey: hanging }],
+  ['an abort during the delay of a retry', 'abort', { fetch: busy }],
+  ['close() during the delay of a retry', 'close', { fetch: busy }],
+])('ends a call at once, with no timer left, after %s', async (_, how, options) => {
   fakeTimers();
   const abort = new AbortController();
-  const call = createClient({ maxRetries: 1, ...options }).verify(REFERENCE, { signal: abort.signal });
-  const ended = catchError(call);
+  const client = createClient({ maxRetries: 1, ...options });
+  const ended = vi.fn();
+  client.verify(REFERENCE, { signal: abort.signal }).catch(ended);
+  // Several turns, because a response's body takes some. No timer fires in them.
+  await flushEventLoop(40);
+  if (how === 'abort') abort.abort();
+  else client.close();
   await flushEventLoop(8);
-  abort.abort();
-  expect(await ended).toBe(abort.signal.reason);
+  const why = how === 'abort' ? abort.signal.reason : expect.any(ClosedError);
+  expect(ended).toHaveBeenCalledExactlyOnceWith(why);
   expect(vi.getTimerCount()).toBe(0);
 });
 
