@@ -6,7 +6,6 @@ import { expect, test } from 'vitest';
 import type { OperationName } from '../../../src/index.ts';
 import { callOperation } from '../../helpers/allowed-ends.ts';
 import { operationNames } from '../../helpers/calls.ts';
-import { createClientFor } from '../../helpers/raw-service.ts';
 import { startService, successBodies } from '../../helpers/service.ts';
 
 const MiB = 1024 * 1024;
@@ -115,15 +114,4 @@ test.each([
   expect('value' in ended).toBe(isRead);
   if (!isRead)
     expect(ended).toMatchObject({ error: { message: expect.stringContaining('longer than any') } });
-});
-
-test.each(operationNames)('%s refuses a response that continues after its JSON', async (operation) => {
-  const pieces = [json(operation), 'a'.repeat(MiB)].map((text) => new TextEncoder().encode(text));
-  const start = (controller: ReadableStreamDefaultController) => {
-    for (const piece of pieces) controller.enqueue(piece);
-    controller.close();
-  };
-  const fetch = async () => new Response(new ReadableStream({ start }));
-  const client = createClientFor('https://payments.example')({ fetch });
-  expect(await callOperation(client, operation)).toMatchObject({ error: { code: expected[200][operation] } });
 });

@@ -29,26 +29,6 @@ const recordingLogger = () => {
 const requestId = expect.stringMatching(/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/);
 const duration = expect.toSatisfy((value) => typeof value === 'number' && value >= 0);
 
-test('reports one event per request and one per response', async () => {
-  const { events, onEvent } = recording();
-  const service = await startService((response) =>
-    sendJson(response, 201, successBodies.initialize(), { 'x-request-id': 'req-7' }),
-  );
-  await service.client({ onEvent }).initialize(payment);
-  expect(events).toEqual([
-    { type: 'request', operation: 'initialize', attempt: 1, requestId },
-    {
-      type: 'response',
-      operation: 'initialize',
-      attempt: 1,
-      status: 201,
-      duration,
-      requestId,
-      serviceRequestId: 'req-7',
-    },
-  ]);
-});
-
 test("names the reference of a read in every event, and a retry's delay", async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0.01);
   const { events, onEvent } = recording();

@@ -7,7 +7,7 @@ import { undiciTransport } from '../../../src/node/index.ts';
 import { memoryJournal } from '../../../src/stores/index.ts';
 import { calls, operationNames, REFERENCE } from '../../helpers/calls.ts';
 import { failLookups } from '../../helpers/fail-lookups.ts';
-import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT, createClientFor } from '../../helpers/raw-service.ts';
 import { API_KEY, catchError, charge, startService, successBodies } from '../../helpers/service.ts';
 
 // Requests of the merchant's own code that are refused after the service has charged.
@@ -312,14 +312,4 @@ test('reports unknown after a 407, which fetch hides, and sends once', async () 
   expect(service.requests).toHaveLength(1);
   const onRead = await catchError(client.verify(REFERENCE, { maxRetries: 0 }));
   expect(onRead).toMatchObject({ name: 'ConnectionError', outcome: null });
-});
-
-test('reports unknown after a 205, whose body fetch hides', async () => {
-  const head = `HTTP/1.1 205 Reset Content\r\ncontent-length: ${taken.length}\r\n\r\n`;
-  const service = await startRawService((socket) => socket.end(head + taken));
-  const cause = { name: 'UnexpectedResponseError' };
-  const failure = await catchError(service.client().chargeMobileMoney(charge));
-  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause });
-  const onRead = await catchError(service.client().verify(REFERENCE));
-  expect(onRead).toMatchObject({ ...cause, retryable: true, outcome: null });
 });

@@ -91,26 +91,6 @@ test("shows the service's own id on an error instead, and both in events", async
   ]);
 });
 
-test('prevents a cached response of one charge for another', async () => {
-  const service = await startService((response, _, count) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney({ reference: `TXN-${count}` })),
-  );
-  const own = globalThis.fetch;
-  const cached = new Map<string, Response>();
-  // As Next.js does under `force-cache`: requests that are equal in all of it share a response.
-  vi.stubGlobal('fetch', async (request: Request, init: RequestInit) => {
-    const { url, method, headers } = request;
-    const key = JSON.stringify([url, method, [...headers], await request.clone().text()]);
-    const response = cached.get(key) ?? (await own(request, init));
-    cached.set(key, response);
-    return response.clone();
-  });
-  const client = service.client();
-  const charges = [await client.chargeMobileMoney(charge), await client.chargeMobileMoney(charge)];
-  vi.unstubAllGlobals();
-  expect(charges).toMatchObject([{ reference: 'TXN-1' }, { reference: 'TXN-2' }]);
-});
-
 test.each([
   ['knows the id of 1,000 requests ago', 1_000, 'unknown'],
   ['forgets an id after 1,000 others, so that memory is bounded', 1_001, undefined],

@@ -1,6 +1,3 @@
-import { HttpResponse, http } from 'msw';
-import { setupServer } from 'msw/node';
-import { fetch as undiciFetch } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { PaymentsClient } from '../../../src/index.ts';
@@ -51,14 +48,6 @@ test('sends the documented requests, and extraBody beside the fields', async () 
   expect(service.requests[2]?.headers).not.toHaveProperty('transfer-encoding');
 });
 
-test("sends through undici's own fetch, which takes no runtime Request", async () => {
-  const service = await startService();
-  const client = service.client({ fetch: undiciFetch });
-  expect(await client.initialize(payment)).toMatchObject({ reference: REFERENCE });
-  expect(await client.verify(REFERENCE)).toMatchObject({ reference: REFERENCE });
-  expect(service.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
-});
-
 test('gives the global fetch the Request that ky built, whole', async () => {
   const service = await startService();
   const own = globalThis.fetch;
@@ -99,17 +88,6 @@ test('looks up the global fetch for each request', async () => {
   replaced.mockRestore();
   expect(await client.chargeMobileMoney(charge)).toMatchObject({ reference: REFERENCE });
   expect(service.requests).toHaveLength(1);
-});
-
-test('is mocked by MSW that starts after the client was created', async () => {
-  const baseUrl = 'https://payments.example/api/v1';
-  const client = new PaymentsClient({ apiKey: API_KEY, baseUrl });
-  const server = setupServer(
-    http.get(`${baseUrl}/transactions/verify/:reference`, () => HttpResponse.json(successBodies.verify())),
-  );
-  server.listen({ onUnhandledFrame: 'error' });
-  onTestFinished(() => server.close());
-  expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
 });
 
 test('lets no framework cache respond in place of the service', async () => {

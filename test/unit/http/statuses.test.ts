@@ -138,17 +138,3 @@ test.each(operationNames)('%s ignores informational responses before the final o
   });
   expect(await calls[operation](service.client())).toMatchObject({ reference: REFERENCE });
 });
-
-test('shows a 401 whose body breaks off, and does not report rejected', async () => {
-  const service = await startRawService((socket) => {
-    socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 100\r\n\r\n{"message": "Wro');
-    setImmediate(() => socket.resetAndDestroy());
-  });
-  const failure = await catchError(service.client().chargeMobileMoney(charge));
-  expect(failure).toMatchObject({
-    name: 'OutcomeUnknownError',
-    outcome: 'unknown',
-    retryable: false,
-    cause: { name: 'AuthenticationError', status: 401 },
-  });
-});

@@ -81,17 +81,20 @@ test('sends a request that times out, and closes its connection', async () => {
   expect(service.requests).toHaveLength(1);
 });
 
-test('shows a 401 whose body hangs, and does not report rejected', async () => {
+test.each<[string, (socket: Socket) => void]>([
+  ['hangs', () => void vi.advanceTimersByTime(LONG)],
+  ['breaks off', (socket) => void socket.resetAndDestroy()],
+])('shows a 401 whose body %s, and does not report rejected', async (_, leave) => {
   standStill();
   const service = await startRawService((socket) => {
-    socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 10\r\n\r\n', async () => {
+    socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 100\r\n\r\n{"message": "Wro', async () => {
       await flushEventLoop();
-      vi.advanceTimersByTime(LONG);
+      leave(socket);
     });
   });
   const failure = await catchError(service.client({ timeout: LONG }).chargeMobileMoney(charge));
-  const cause = { name: 'AuthenticationError' };
-  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', cause });
+  const cause = { name: 'AuthenticationError', status: 401 };
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false, cause });
 });
 
 test('gives each attempt the whole timeout', async () => {

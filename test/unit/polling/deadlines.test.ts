@@ -1,5 +1,4 @@
 import { expect, test, vi } from 'vitest';
-import type { WaitOptions } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import {
   jumpClock,
@@ -9,7 +8,11 @@ import {
   timeSettlement,
   useFakeClock,
 } from '../../helpers/fake-clock.ts';
-import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import {
+  createScriptedService,
+  respondInTurn,
+  type ScriptedResponse,
+} from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -45,51 +48,6 @@ test('keeps the deadline exactly if a slot becomes free only then', async () => 
   client.close();
 });
 
-test('keeps the deadline exactly behind two polls, with both limits', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'), {
-    latency: 300,
-    polling: { maxConcurrency: 2, maxRequestsPerSecond: 10 },
-  });
-  const wait = (reference: string, options: WaitOptions) =>
-    timeSettlement(client.waitForFinalStatus(reference, options));
-  wait('TXN-2', { timeout: 1, startedAt: Date.now() - 2 * SECOND });
-  wait('TXN-2', { timeout: MINUTE });
-  await vi.advanceTimersByTimeAsync(5_189);
-  wait('TXN-3', { timeout: MINUTE });
-  await vi.advanceTimersByTimeAsync(10_900);
-  wait('TXN-1', { timeout: 1 });
-  const end = wait('TXN-0', { timeout: 400, startedAt: Date.now() });
-  client.notify('TXN-3');
-  // TXN-3 and TXN-2 are in flight when the poll of TXN-0 is due. TXN-3 ends at the deadline of TXN-0.
-  expect(await runToEnd(end, SECOND)).toMatchObject({
-    at: 400,
-    error: { code: 'wait_timeout', attempts: 0 },
-  });
-  const sent = seen.slice(-3).map(({ at, reference }) => [at, reference]);
-  expect(sent).toEqual([
-    [16_089, 'TXN-1'],
-    [16_189, 'TXN-3'],
-    [16_448, 'TXN-2'],
-  ]);
-  client.close();
-});
-
-test('makes no check after the deadline if the rate forbade one before', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'), {
-    latency: 350,
-    polling: { maxConcurrency: 1, maxRequestsPerSecond: 1 },
-  });
-  // The callback is busy from 350 ms to 450 ms, but the rate allows no poll before 1,000 ms.
-  timeSettlement(client.waitForFinalStatus('TXN-slow', { onPoll: () => jumpClock(100) }));
-  await vi.advanceTimersByTimeAsync(0);
-  const startedAt = Date.now();
-  const queued = timeSettlement(client.waitForFinalStatus('TXN-queued', { startedAt, timeout: 400 }));
-  const end = await runToEnd(queued, 2 * SECOND);
-  expect(end).toMatchObject({ at: 450, error: { code: 'wait_timeout', attempts: 0 } });
-  expect(seen.map(({ reference }) => reference)).not.toContain('TXN-queued');
-  client.close();
-});
-
 test('counts the deadline from startedAt', async () => {
   const { client } = createScriptedService(respondInTurn('pending'));
   const startedAt = Date.now() - 50 * SECOND;
@@ -107,17 +65,14 @@ test('makes the last poll half a second before the deadline', async () => {
   expect(end).toMatchObject({ at: MINUTE - 100, value: { status: 'success' } });
 });
 
-test('makes the last poll a tenth of the time before a near deadline', async () => {
+test.each([
+  ['after another', undefined, 2_000, [0, 1_800]],
+  ['as the first', 0, 4_000, [3_600]],
+])('makes a last poll a tenth of the time before the deadline, %s', async (_, ago, timeout, times) => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
-  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 })));
-  expect(seen.map(({ at }) => at)).toEqual([0, 1_800]);
-});
-
-test('polls once if the deadline comes before the first check', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const startedAt = Date.now();
-  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt, timeout: 4_000 })));
-  expect(seen.map(({ at }) => at)).toEqual([3_600]);
+  const options = ago === undefined ? { timeout } : { startedAt: Date.now() - ago, timeout };
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, options)));
+  expect(seen.map(({ at }) => at)).toEqual(times);
 });
 
 test('keeps a deadline exactly that is longer than one timer can hold', async () => {
@@ -139,41 +94,19 @@ test('waits without a deadline through a delay longer than one timer can hold', 
   expect(seen.map(({ at }) => at)).toEqual([0, 1, 2, 3].map((count) => count * LONGEST_TIMER));
 });
 
-test.each(['success', 'failed'])(
-  'resolves with %s if the deadline passed before the wait started',
-  async (status) => {
-    const { client, seen } = createScriptedService(respondInTurn(status));
-    const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
-    expect(end).toMatchObject({ at: 0, value: { status } });
-    expect(seen).toHaveLength(1);
-  },
-);
-
-test('compares expect on the check of a wait that started too late', async () => {
-  const { client } = createScriptedService(respondInTurn('success'));
-  const expectation = { expect: { amount: '1.00' }, ...late() };
-  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, expectation)));
-  expect(end).toMatchObject({ error: { code: 'transaction_mismatch' } });
-});
-
-test('times out after one check that is not final', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'), { latency: 300 });
-  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
-  const error = { code: 'wait_timeout', attempts: 1, lastStatus: 'pending', elapsed: 11 * MINUTE + 300 };
-  expect(end).toMatchObject({ at: 300, error });
-  expect(String(end.error).length).toBeLessThan(220);
+test.each<[string, ScriptedResponse, object]>([
+  ['is not final', 'pending', { code: 'wait_timeout', lastStatus: 'pending', elapsed: 11 * MINUTE + 300 }],
+  ['fails', new Response('', { status: 503 }), { code: 'wait_timeout', lastError: { code: 'server_error' } }],
+  ['does not match', 'success', { code: 'transaction_mismatch' }],
+])('rejects a wait that started too late after one check that %s', async (_, response, expected) => {
+  const { client, seen } = createScriptedService(respondInTurn(response), { latency: 300 });
+  const options = { expect: { amount: '1.00' }, ...late() };
+  const { at, error } = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, options)));
+  expect(at).toBe(300);
+  expect(error).toMatchObject(expected);
+  expect(String(error).length).toBeLessThan(220);
   expect(seen).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
-});
-
-test('times out after one check that fails, and reports its error', async () => {
-  const { client, seen } = createScriptedService(respondInTurn(new Response('', { status: 503 })));
-  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
-  expect(end).toMatchObject({
-    at: 0,
-    error: { code: 'wait_timeout', attempts: 1, lastError: { code: 'server_error' } },
-  });
-  expect(seen).toHaveLength(1);
 });
 
 test('waits ten seconds for the one check, and no longer', async () => {
@@ -209,16 +142,6 @@ test.each([
   client.close();
 });
 
-test('yields the status of the one check, and then times out', async () => {
-  const { client } = createScriptedService(respondInTurn('processing'));
-  const statuses: string[] = [];
-  const reading = (async () => {
-    for await (const { status } of client.watch(REFERENCE, late())) statuses.push(status);
-  })();
-  expect(await runToEnd(timeSettlement(reading))).toMatchObject({ error: { code: 'wait_timeout' } });
-  expect(statuses).toEqual(['processing']);
-});
-
 test('checks once after a freeze over the deadline', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
   const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
@@ -226,15 +149,6 @@ test('checks once after a freeze over the deadline', async () => {
   jumpClock(11 * MINUTE);
   expect(await runToEnd(wait)).toMatchObject({ value: { status: 'success' } });
   expect(seen).toHaveLength(2);
-});
-
-test('checks again if a freeze might have lost the response', async () => {
-  const { client, seen } = createScriptedService((_, count) => (count === 1 ? never() : 'success'));
-  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(SECOND);
-  jumpClock(11 * MINUTE);
-  expect(await runToEnd(wait)).toMatchObject({ value: { status: 'success' } });
-  expect(seen.map(({ signal }) => signal.aborted)).toEqual([true, false]);
 });
 
 test('checks again if the process freezes once more during the check', async () => {
@@ -276,36 +190,4 @@ test('checks within ten seconds after a sleep that stopped the timers', async ()
   // The request in flight might have lost its connection while the machine slept.
   expect(seen.map(({ signal }) => signal.aborted)).toEqual([false, true, false]);
   client.close();
-});
-
-test('checks once if slow listeners kept the thread busy over a deadline', async () => {
-  const now = performance.now.bind(performance);
-  let busy = 0;
-  vi.spyOn(performance, 'now').mockImplementation(() => now() + busy);
-  const { client, seen } = createScriptedService(respondInTurn('pending'), {
-    onEvent: (event) => {
-      if (event.type === 'wait' && event.reference.startsWith('TXN-slow')) busy += 10;
-    },
-  });
-  const wait = (reference: string, initialDelay: number, timeout: number) =>
-    timeSettlement(client.waitForFinalStatus(reference, { startedAt: Date.now(), initialDelay, timeout }));
-  for (let index = 0; index < 100; index++) wait(`TXN-slow-${index}`, 5 * SECOND, SECOND);
-  // The first poll of each is due in the tick in which the slow waits end.
-  for (let index = 0; index < 3; index++) wait(`TXN-near-${index}`, SECOND, 1_900);
-  wait('TXN-far', SECOND, MINUTE);
-  await vi.advanceTimersByTimeAsync(2 * SECOND);
-  const after = seen.filter(({ at }) => at >= SECOND).map(({ reference, at }) => [reference, at]);
-  const near = [0, 1, 2].map((index) => [`TXN-near-${index}`, 2 * SECOND + 5]);
-  expect(after).toEqual([['TXN-far', 2 * SECOND], ...near]);
-  client.close();
-});
-
-test('keeps deadlines while polls that hang fill maxConcurrency', async () => {
-  const { client, seen } = createScriptedService(never, { polling: { maxConcurrency: 2 } });
-  const waits = Array.from({ length: 10 }, (_, index) =>
-    timeSettlement(client.waitForFinalStatus(`TXN-${index}`, { timeout: 7_300 })),
-  );
-  const ends = await runToEnd(Promise.all(waits));
-  expect(ends.map(({ at }) => at)).toEqual(Array(10).fill(7_300));
-  expect(seen).toHaveLength(2);
 });

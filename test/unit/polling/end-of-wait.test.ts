@@ -2,14 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { ClosedError, type PaymentsClient, type Transaction } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import {
-  flushMicrotasks,
-  MINUTE,
-  runToEnd,
-  SECOND,
-  timeSettlement,
-  useFakeClock,
-} from '../../helpers/fake-clock.ts';
+import { flushMicrotasks, runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 import { catchError, charge, payment } from '../../helpers/service.ts';
 
@@ -17,17 +10,6 @@ useFakeClock();
 
 const never = () => new Promise<never>(() => {});
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
-
-test('rejects with the reason of the signal, whatever it is', async () => {
-  const { client } = createScriptedService(never);
-  for (const reason of [new Error('shutting down'), 'text', { code: 7 }, null]) {
-    const abort = new AbortController();
-    const failure = catchError(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
-    await vi.advanceTimersByTimeAsync(100);
-    abort.abort(reason);
-    expect(await failure).toBe(reason);
-  }
-});
 
 test('checks nothing if the signal is already aborted', async () => {
   const { client, seen } = createScriptedService(respondInTurn('success'));
@@ -98,20 +80,6 @@ test('closes the client at the end of a using block', async () => {
   expect((await wait).error).toBeInstanceOf(ClosedError);
   expect(vi.getTimerCount()).toBe(0);
   expect(seen).toHaveLength(1);
-});
-
-test('sends no request after close in the apiKey function', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('success'), {
-    apiKey: () => {
-      client.close();
-      return 'sk_test_late';
-    },
-  });
-  const waits = ['TXN-0', 'TXN-1'].map((reference) => timeSettlement(client.waitForFinalStatus(reference)));
-  const ends = await runToEnd(Promise.all(waits), MINUTE);
-  expect(ends).toMatchObject(Array(2).fill({ error: { code: 'closed' } }));
-  expect(seen).toEqual([]);
-  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('does not hang if a wait restarts in its wait event after its deadline', async () => {

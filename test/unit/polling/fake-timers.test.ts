@@ -2,6 +2,7 @@ import { mock as nodeMock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -13,6 +14,27 @@ afterEach(() => {
 const MINUTE = 60_000;
 
 const schedule = { initialDelay: 5_000, minDelay: 5_000, maxDelay: 5_000 };
+
+/**
+ * What a fake leaves real stands still: a test takes no real time, however slow the machine is. With the real clocks a pause of
+ * the machine of a few seconds would count as time that passed, and the client would not see that its timers are fake.
+ */
+function stopRealClocks(): void {
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+  vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+}
+
+/** Starts a wait, and says whether it is over. A test asks that before it awaits the end, which nothing might bring any more. */
+function startWait(client: PaymentsClient) {
+  const wait = {
+    isOver: false,
+    ended: client.waitForFinalStatus(REFERENCE).catch((error: unknown) => error),
+  };
+  wait.ended.finally(() => {
+    wait.isOver = true;
+  });
+  return wait;
+}
 
 /** Each leaves `performance` real and returns a function that advances the time. */
 const fakes: Record<string, () => (time: number) => Promise<unknown>> = {
@@ -90,9 +112,10 @@ const table = steps.flatMap(([name, use]) => [1_000, 10_000, 60_000].map((step) 
 test('reaches a deadline of ten minutes if Jest fakes performance too', async () => {
   const jest = fakeByJest([...needed]);
   const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const failure = catchError(client.waitForFinalStatus(REFERENCE));
+  const wait = startWait(client);
   await jest.advanceTimersByTimeAsync(600_000);
-  expect(await failure).toMatchObject({ code: 'wait_timeout', elapsed: 600_000, lastStatus: 'pending' });
+  expect(wait.isOver).toBe(true);
+  expect(await wait.ended).toMatchObject({ code: 'wait_timeout', elapsed: 600_000, lastStatus: 'pending' });
   expect(seen.length).toBeGreaterThan(45);
 });
 
@@ -131,18 +154,16 @@ test('measures the duration of a request after the clock is set back', async () 
 });
 
 test.each(Object.entries(fakes))('ends a wait at its deadline under %s', async (_, use) => {
+  stopRealClocks();
   const pass = use();
   const { client, seen } = createScriptedService(respondInTurn('pending'), { polling: schedule });
-  let over = false;
-  const failure = catchError(client.waitForFinalStatus(REFERENCE)).finally(() => {
-    over = true;
-  });
+  const wait = startWait(client);
   await pass(10 * MINUTE - 10_000);
-  expect(over).toBe(false);
+  expect(wait.isOver).toBe(false);
   // Between two timers the client does not see the time that passes: allow a few seconds more.
   await pass(MINUTE);
-  expect(over).toBe(true);
-  expect(await failure).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending' });
+  expect(wait.isOver).toBe(true);
+  expect(await wait.ended).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending' });
   expect(seen.length).toBeGreaterThan(110);
   expect(seen.length).toBeLessThan(125);
 });
@@ -150,32 +171,33 @@ test.each(Object.entries(fakes))('ends a wait at its deadline under %s', async (
 test.each(Object.entries(fakes))(
   'keeps the pause after a 429 and the polls after it under %s',
   async (_, use) => {
+    stopRealClocks();
     const pass = use();
     const busy = new Response('', { status: 429, headers: { 'retry-after': '20' } });
     const { client, seen } = createScriptedService(respondInTurn(busy, 'success'), { polling: schedule });
-    const wait = client.waitForFinalStatus(REFERENCE);
+    const wait = startWait(client);
     await pass(15_000);
     expect(seen).toHaveLength(1);
     await pass(15_000);
     expect(seen).toHaveLength(2);
-    expect((await wait).status).toBe('success');
+    expect(wait.isOver).toBe(true);
+    expect(await wait.ended).toMatchObject({ status: 'success' });
   },
 );
 
 test.each(table)('checks, and ends at its deadline, in steps of $step ms by $name', async ({ step, use }) => {
+  stopRealClocks();
   const advance = use();
   const { client, seen } = createScriptedService(respondInTurn('pending'));
-  let isOver = false;
-  const failure = catchError(client.waitForFinalStatus(REFERENCE)).finally(() => {
-    isOver = true;
-  });
+  const wait = startWait(client);
   let passed = 0;
-  for (; !isOver && passed < 20 * MINUTE; passed += step) {
+  for (; !wait.isOver && passed < 20 * MINUTE; passed += step) {
     await advance(step);
     await turn();
     await turn();
   }
-  expect(await failure).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending' });
+  expect(wait.isOver).toBe(true);
+  expect(await wait.ended).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending' });
   expect(passed).toBeGreaterThanOrEqual(10 * MINUTE - 1_000);
   expect(passed).toBeLessThanOrEqual(10 * MINUTE + 2 * step);
   expect(seen.length).toBeGreaterThanOrEqual((10 * MINUTE) / (15_000 + step) - 1);
@@ -183,6 +205,7 @@ test.each(table)('checks, and ends at its deadline, in steps of $step ms by $nam
 });
 
 test('keeps a rate far below one per second without performance', async () => {
+  stopRealClocks();
   const pass = vitestTimers(['setTimeout', 'clearTimeout']);
   const { client, seen } = createScriptedService(respondInTurn('success'), {
     polling: { maxRequestsPerSecond: 0.1 },
@@ -209,9 +232,10 @@ test('works after fake timers that were ten minutes ahead', async () => {
   const pass = vitestTimers(['setTimeout', 'clearTimeout']);
   let left = Number.POSITIVE_INFINITY;
   const { client } = createScriptedService(() => (--left > 0 ? 'pending' : 'success'), { polling: schedule });
-  const failure = catchError(client.waitForFinalStatus(REFERENCE));
+  const first = startWait(client);
   await pass(11 * MINUTE);
-  expect(await failure).toMatchObject({ code: 'wait_timeout' });
+  expect(first.isOver).toBe(true);
+  expect(await first.ended).toMatchObject({ code: 'wait_timeout' });
   vi.useRealTimers();
   left = 4;
   const short = { initialDelay: 1, minDelay: 20, maxDelay: 20 };

@@ -4,7 +4,12 @@ import { expect, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { MINUTE, runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
-import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import {
+  createResetError,
+  createScriptedService,
+  respondInTurn,
+  type ScriptedResponse,
+} from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -49,15 +54,6 @@ function heapUsed(): number {
   runInNewContext('gc')();
   return process.memoryUsage().heapUsed;
 }
-
-test('polls before the first check that startedAt would set', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('success'));
-  const wait = client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() });
-  await vi.advanceTimersByTimeAsync(1_200);
-  client.notify(REFERENCE);
-  await runToEnd(wait);
-  expect(momentsOf(seen)).toEqual([1_200]);
-});
 
 test('polls each reference in the parsed body of a webhook of any form', async () => {
   const bodies: [reference: string, body: unknown][] = [
@@ -145,8 +141,11 @@ test('trusts the service, not notify, and keeps the schedule', async () => {
   client.close();
 });
 
-test('polls once more after the poll in flight, however often notify is called', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'success'), {
+test.each<[string, ScriptedResponse]>([
+  ['ends', 'pending'],
+  ['fails', createResetError()],
+])('polls once more after the poll in flight %s, however often notified', async (_, response) => {
+  const { client, seen } = createScriptedService(respondInTurn(response, 'pending', 'success'), {
     latency: 1_500,
   });
   const wait = client.waitForFinalStatus(REFERENCE);
@@ -155,17 +154,6 @@ test('polls once more after the poll in flight, however often notify is called',
   await vi.advanceTimersByTimeAsync(3_000);
   expect(momentsOf(seen)).toEqual([0, 1_500]);
   await runToEnd(wait);
-});
-
-test('keeps a notify in flight if the poll fails', async () => {
-  const { client, seen } = createScriptedService(respondInTurn(createResetError(), 'success'), {
-    latency: 700,
-  });
-  const wait = client.waitForFinalStatus(REFERENCE);
-  await vi.advanceTimersByTimeAsync(300);
-  client.notify(REFERENCE);
-  await runToEnd(wait);
-  expect(momentsOf(seen)).toEqual([0, 700]);
 });
 
 test('makes one extra poll a second if notify never stops', async () => {

@@ -1,5 +1,4 @@
 import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -20,24 +19,6 @@ function startWaiting(baseUrl: string, startedAt: number, timeout: number) {
   onTestFinished(() => void child.kill('SIGKILL'));
   return { child, output: text(child.stdout) };
 }
-
-test('continues in a new process after a kill and detects the payment', async () => {
-  const checked = Promise.withResolvers<void>();
-  let status = 'pending';
-  const service = await startService((response) => {
-    sendJson(response, 200, successBodies.verify({ reference: REFERENCE, status }));
-    checked.resolve();
-  });
-  const startedAt = Date.now();
-  const first = startWaiting(service.baseUrl, startedAt, 600_000);
-  await checked.promise;
-  const gone = once(first.child, 'exit');
-  first.child.kill('SIGKILL');
-  expect(await gone).toEqual([null, 'SIGKILL']);
-  status = 'success';
-  const { output } = startWaiting(service.baseUrl, startedAt, 600_000);
-  expect(JSON.parse(await output)).toEqual({ status });
-});
 
 /**
  * Runs a process that waits, and stops it from its first check until its deadline has passed. The service responds to

@@ -32,45 +32,31 @@ function createListeningClient(
   };
 }
 
-test('calls onPoll for each poll with attempt, time, result and next delay', async () => {
-  const { client } = createScriptedService(
-    respondInTurn('pending', createResetError(), 'on_hold', 'success'),
-    {
-      latency: 250,
-    },
-  );
+test('reports attempt, time, result and next delay in onPoll and in poll events', async () => {
+  const script = respondInTurn('pending', createResetError(), 'on_hold', 'success');
+  const { client, polls: events } = createListeningClient(script, { latency: 250 });
   const polls: Poll[] = [];
   await runToEnd(client.waitForFinalStatus(REFERENCE, { onPoll: (poll) => polls.push(poll) }));
-  const seen = (status: string) => ({
-    reference: REFERENCE,
-    transaction: expect.objectContaining({ status }),
-    error: undefined,
-  });
-  const failed = expect.objectContaining({ code: 'connection_error' });
-  expect(polls).toEqual([
-    { ...seen('pending'), attempt: 1, elapsed: 250, nextDelay: 7_750 },
-    {
-      reference: REFERENCE,
-      transaction: undefined,
-      error: failed,
-      attempt: 2,
-      elapsed: 8_250,
-      nextDelay: 3_000,
-    },
-    { ...seen('unrecognised'), attempt: 3, elapsed: 11_500, nextDelay: 3_053 },
-    { ...seen('success'), attempt: 4, elapsed: 14_803, nextDelay: null },
-  ]);
-});
-
-test('sets nextDelay to the time of the next poll, and to null at the last', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const announced: (number | null)[] = [];
-  const wait = client.waitForFinalStatus(REFERENCE, {
-    timeout: MINUTE,
-    onPoll: ({ elapsed, nextDelay }) => announced.push(nextDelay === null ? null : elapsed + nextDelay),
-  });
-  await runToEnd(timeSettlement(wait));
-  expect(announced).toEqual([...seen.slice(1).map(({ at }) => at), null]);
+  const seen = (status: string) => ({ transaction: expect.objectContaining({ status }), error: undefined });
+  const error = expect.objectContaining({ code: 'connection_error' });
+  const expected: [object, object, elapsed: number, delay: number | null][] = [
+    [seen('pending'), { status: 'pending' }, 250, 7_750],
+    [{ transaction: undefined, error }, { error: 'connection_error' }, 8_250, 3_000],
+    [seen('unrecognised'), { status: 'on_hold' }, 11_500, 3_053],
+    [seen('success'), { status: 'success' }, 14_803, null],
+  ];
+  expect(polls).toEqual(
+    expected.map(([result, , elapsed, nextDelay], index) => ({
+      ...{ reference: REFERENCE, attempt: index + 1, elapsed, nextDelay },
+      ...result,
+    })),
+  );
+  expect(events()).toEqual(
+    expected.map(([, result, , delay], index) => ({
+      ...{ type: 'poll', reference: REFERENCE, attempt: index + 1, lag: 0, delay },
+      ...result,
+    })),
+  );
 });
 
 test('sets nextDelay to null for the shared wait whose deadline comes first', async () => {
@@ -100,20 +86,6 @@ test('counts elapsed from startedAt, and attempts from the start of the wait', a
     [2, MINUTE + 5_000],
   ]);
   client.close();
-});
-
-test('reports attempt, status or error, lag and delay in a poll event', async () => {
-  const { client, polls } = createListeningClient(
-    respondInTurn('pending', createResetError(), 'on_hold', 'success'),
-  );
-  await runToEnd(client.waitForFinalStatus(REFERENCE));
-  const base = { type: 'poll', reference: REFERENCE, lag: 0 };
-  expect(polls()).toEqual([
-    { ...base, attempt: 1, status: 'pending', delay: 8_000 },
-    { ...base, attempt: 2, error: 'connection_error', delay: 3_000 },
-    { ...base, attempt: 3, status: 'on_hold', delay: 3_000 },
-    { ...base, attempt: 4, status: 'success', delay: null },
-  ]);
 });
 
 test.each<[WaitEvent['result'], ScriptedResponse, Partial<WaitEvent>]>([

@@ -28,28 +28,19 @@ test.each([
   // The delay is 0.9·√t seconds, from 3 s
   [8_000, 3_000],
   [11_000, 3_000],
-  [12_000, 3_118],
-  [16_000, 3_600],
-  [25_000, 4_500],
   [36_500, 5_438],
   [60_000, 6_972],
-  [120_000, 9_860],
-  [225_000, 13_500],
   [277_000, 14_979],
   // to 15 s.
   [278_000, 15_000],
-  [300_000, 15_000],
-  [570_000, 15_000],
   // The last check is due at the deadline, and the delays before it are split evenly.
   [582_000, 15_000],
   [582_001, 9_000],
   [585_000, 15_000],
   [590_000, 10_000],
-  [598_000, 2_000],
   [599_999, 1],
   [599_999.5, null],
   [600_000, null],
-  [700_000, null],
 ])('after %d ms returns a delay of %s ms', (elapsed, delay) => {
   expect(nextDelay({ elapsed })).toBe(delay);
 });

@@ -1,14 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import type { PaymentsEvent, Poll } from '../../../src/index.ts';
+import type { Poll } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import {
-  flushMicrotasks,
-  MINUTE,
-  runToEnd,
-  SECOND,
-  timeSettlement,
-  useFakeClock,
-} from '../../helpers/fake-clock.ts';
+import { MINUTE, runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
@@ -108,17 +101,6 @@ test('ignores the response to an aborted request in a new wait', async () => {
   expect((await old).value).toBeUndefined();
 });
 
-test('reports one event for each poll and one for each wait', async () => {
-  const events: PaymentsEvent[] = [];
-  const { client } = createScriptedService(respondInTurn('pending', 'success'), {
-    onEvent: (event) => events.push(event),
-  });
-  await runToEnd(Promise.all([1, 2, 3].map(() => client.waitForFinalStatus(REFERENCE))));
-  await flushMicrotasks();
-  expect(events.filter(({ type }) => type === 'poll')).toHaveLength(2);
-  expect(events.filter(({ type }) => type === 'wait')).toHaveLength(3);
-});
-
 test('polls as often as a joining wait asks for', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
   timeSettlement(client.waitForFinalStatus(REFERENCE, slow));
@@ -152,17 +134,6 @@ test('polls no sooner for a joining wait than the service asked for', async () =
   client.close();
 });
 
-test('makes the polls of one for waits with equal options of their own', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'), { latency: 200 });
-  const alike = { minDelay: 4_000, maxDelay: 4_000, initialDelay: 0 };
-  for (let count = 0; count < 20; count++) {
-    timeSettlement(client.waitForFinalStatus(REFERENCE, { ...alike }));
-    await vi.advanceTimersByTimeAsync(700);
-  }
-  expect(readPollTimes(seen)).toEqual([0, 4_200, 8_400, 12_600]);
-  client.close();
-});
-
 test('keeps minDelay between polls, and to deadlines that follow one another', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
   const timeouts = Array.from({ length: 50 }, (_, index) => MINUTE + 250 * index);
@@ -177,32 +148,6 @@ test('keeps minDelay between polls, and to deadlines that follow one another', a
     const lastPoll = Math.max(...times.filter((time) => time <= timeout));
     expect(timeout - lastPoll).toBeLessThanOrEqual(3_500);
   }
-});
-
-test('keeps the nearer deadline of a later wait, with a last poll before it', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const long = timeSettlement(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(5 * MINUTE + 2 * SECOND);
-  const polls = seen.length;
-  const short = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 8_000 }));
-  const end = await runToEnd(short, 8_000);
-  expect(end).toMatchObject({ at: 8_000, error: { code: 'wait_timeout', attempts: 1 } });
-  expect(readPollTimes(seen).slice(polls)).toEqual([5 * MINUTE + 9_500]);
-  expect(await runToEnd(long)).toMatchObject({ at: 10 * MINUTE });
-});
-
-test('keeps minDelay if many short waits join a long one', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const long = timeSettlement(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(5 * MINUTE);
-  const polls = seen.length;
-  for (let count = 0; count < 120; count++) {
-    timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 }));
-    await vi.advanceTimersByTimeAsync(500);
-  }
-  expect(seen.length - polls).toBeLessThanOrEqual(MINUTE / 3_000);
-  client.close();
-  await long;
 });
 
 test('gives each wait and watch of a shared poll its own transaction', async () => {

@@ -1,8 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { verify } from '../../../src/api/operations.ts';
 import {
-  NotFoundError,
   PaymentsClient,
   type Transaction,
   TransactionMismatchError,
@@ -57,26 +55,6 @@ test('makes the first check eight seconds after startedAt', async () => {
   expect(seen.map(({ at }) => at)).toEqual([6_000, 9_000]);
 });
 
-test('rejects exactly at the deadline and reports the last status', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const start = Date.now();
-  const error = await runToEnd(catchError(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
-  expect(error).toBeInstanceOf(WaitTimeoutError);
-  expect(error).toMatchObject({
-    code: 'wait_timeout',
-    reference: REFERENCE,
-    lastStatus: 'pending',
-    lastTransaction: { status: 'pending' },
-    lastError: undefined,
-    attempts: seen.length,
-    elapsed: MINUTE,
-    startedAt: start,
-    outcome: null,
-  });
-  expect(String(error)).toContain('do not cancel the order and do not charge again');
-  expect(seen.at(-1)?.at).toBe(MINUTE - 500);
-});
-
 test('ends a wait at once after a response about another transaction', async () => {
   const { client } = createScriptedService(() =>
     Response.json({
@@ -93,12 +71,6 @@ test('ends a wait at once after a response about another transaction', async () 
   expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(
     TransactionMismatchError,
   );
-});
-
-test('rejects with NotFoundError after ten seconds of 404', async () => {
-  const { client, seen } = createScriptedService(() => new Response('', { status: 404 }));
-  expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(NotFoundError);
-  expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
 });
 
 test.each([
@@ -121,16 +93,6 @@ test('ignores later changes to a list of finalStatuses', async () => {
   waits.push(wait(client, {}));
   const statuses = (await runToEnd(Promise.all(waits))).map(({ status }) => status);
   expect(statuses).toEqual(['success', 'success', 'success']);
-});
-
-test('validates a reference once for each wait, not at each poll', async () => {
-  const validate = vi.spyOn(verify.input, 'safeParse');
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'pending', 'success'));
-  const headers = { 'X-Shop': 'accra' };
-  await runToEnd(client.waitForFinalStatus(REFERENCE, { headers }));
-  expect(seen.map((request) => request.headers.get('x-shop'))).toEqual(Array(4).fill('accra'));
-  expect(validate).toHaveBeenCalledTimes(1);
-  validate.mockRestore();
 });
 
 test('keeps a wait through repeated 404s from one lagging replica', async () => {
@@ -193,19 +155,6 @@ test('keeps schedule and deadline if the clock is set back', async () => {
   expect(await runToEnd(wait)).toMatchObject({ at: 10 * MINUTE, error: { elapsed: 10 * MINUTE, startedAt } });
   expect(seen.map(({ at }) => at)).toEqual(usual.seen.map(({ at }) => at));
   expect(polls).toEqual(seen.map(({ at }) => at));
-});
-
-test('checks once more if the clock is set ahead, as after a sleep', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
-  await vi.advanceTimersByTimeAsync(90 * SECOND);
-  vi.setSystemTime(Date.now() + 3 * DAY);
-  await vi.advanceTimersByTimeAsync(30 * SECOND);
-  const [, , next, ...others] = seen.map(({ at }) => at);
-  expect(next).toBeGreaterThan(90 * SECOND);
-  expect(next).toBeLessThanOrEqual(100 * SECOND);
-  expect(others).toEqual([]);
-  expect(await runToEnd(wait)).toMatchObject({ at: 10 * MINUTE, error: { elapsed: 10 * MINUTE } });
 });
 
 test('accepts a response in flight after the machine slept over the deadline', async () => {
@@ -315,7 +264,9 @@ test.each<[string, ScriptedResponse[], object, text: string]>([
     timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })),
   );
   expect(at).toBe(MINUTE);
-  expect(error).toMatchObject(expected);
+  expect(error).toBeInstanceOf(WaitTimeoutError);
+  expect(error).toMatchObject({ elapsed: MINUTE, outcome: null, ...expected });
+  expect(String(error)).toContain('do not cancel the order and do not charge again');
   expect(String(error)).toContain(text);
 });
 

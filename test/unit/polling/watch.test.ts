@@ -93,7 +93,12 @@ test('rejects a wrong reference or option', () => {
   );
 });
 
-test('ends at once on return() while the reader waits for a change', async () => {
+const thrown = new Error('the browser went away');
+
+test.each([
+  ['return', (watch: AsyncGenerator<Transaction, void>) => watch.return()],
+  ['throw', (watch: AsyncGenerator<Transaction, void>) => watch.throw(thrown)],
+])('ends at once on %s() while the reader waits for a change', async (how, leave) => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
   const { signal } = new AbortController();
   const watch = client.watch(REFERENCE, { signal });
@@ -102,28 +107,12 @@ test('ends at once on return() while the reader waits for a change', async () =>
   await first;
   const second = watch.next();
   await vi.advanceTimersByTimeAsync(SECOND);
-  const returned = watch.return();
+  const left = leave(watch).catch((error: unknown) => error);
   await flushMicrotasks();
   expect(vi.getTimerCount()).toBe(0);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   expect(await second).toEqual({ done: true, value: undefined });
-  expect(await returned).toEqual({ done: true, value: undefined });
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(seen).toHaveLength(1);
-});
-
-test('ends at once on throw() while the reader waits for a change', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const watch = client.watch(REFERENCE);
-  const first = watch.next();
-  await vi.advanceTimersByTimeAsync(SECOND);
-  await first;
-  const second = watch.next();
-  const thrown = expect(watch.throw(new Error('the browser went away'))).rejects.toThrow('the browser');
-  await flushMicrotasks();
-  expect(vi.getTimerCount()).toBe(0);
-  expect(await second).toEqual({ done: true, value: undefined });
-  await thrown;
+  expect(await left).toEqual(how === 'throw' ? thrown : { done: true, value: undefined });
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(seen).toHaveLength(1);
 });
