@@ -211,19 +211,19 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     ends(losesResponse, 1, "'ALERT: order 17, payment 17/1: unresolved'"),
   ].map(endsAfterStep),
   [`${ORDERS}, Wait for one order`]: [ends(approves, 1, "'paid'")],
-  'docs/guides/checkout.md, Take payments by checkout page': [
+  'docs/guides/charge.md, Send the customer to a page': [
     ends(settles('the customer pays', 1_000, 'success'), 0, redirects, "'Thank you.'"),
     prints({ where: 'the customer does not pay' }, redirects, "'The order is processing.'"),
   ],
-  'docs/guides/checkout.md, Call `initialize` yourself': [
-    ends(paysAtOnce, 0, like(/^'store TXN-\S+, redirect to https?:\S+'$/), "'deliver order 17'"),
+  'docs/guides/charge.md, Start a page without orders': [
+    ends(paysAtOnce, 0, like(/^'store TXN-\S+, redirect to https?:\S+'$/), "'order 17 is paid'"),
     prints({ where: 'the customer has not paid' }, like(/^'store TXN-/)),
   ],
-  'docs/guides/mobile-money.md, Charge Mobile Money': [
+  'docs/guides/charge.md, Charge a phone': [
     ends(approves, 1, PROMPT, "'paid'"),
     ends(declines, 1, PROMPT, "'not paid: failed'"),
   ],
-  'docs/guides/mobile-money.md, Normalise phone numbers': [{ ...inTwoRuns, charges: 1 }],
+  'docs/guides/charge.md, Normalise phone numbers': [{ ...inTwoRuns, charges: 1 }],
   [`${WAIT}, Wait for the final status`]: [
     prints(isPaidLater, "'deliver order 17'"),
     prints(hasFailed, "'return the goods of order 17 to stock'"),
