@@ -240,7 +240,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     prints(hasFailed, "'TXN-000001: failed, if it is open'"),
     prints(isPending),
     prints(refusesKey, like(/^TXN-000001: the check failed, the order stays open AuthenticationError/)),
-    prints(isPaidWithLess, "'a person compares TXN-000001'"),
+    prints(isPaidWithLess, "'TXN-000001: in review, if it is open'"),
   ],
   'docs/guides/webhooks.md, Handle webhooks': [
     isNotified('orderPayments', '/webhooks/payments', (reference) => ({
