@@ -7,7 +7,7 @@
  * 3. Record: the outcome is recorded before the caller gets it.
  *
  * If the record leaves the outcome unknown, nothing is sent until a person resolves the key. The states, and what a crash
- * leaves at each step, are drawn in docs/reference/idempotency-states.md.
+ * leaves at each step, are drawn in docs/guides/prevent-double-charges.md.
  */
 
 import type { ClientAccess } from '../client-access.ts';

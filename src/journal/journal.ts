@@ -88,7 +88,7 @@ export interface Journal {
 }
 
 /**
- * The state of a payment. See docs/reference/idempotency-states.md.
+ * The state of a payment. See docs/guides/prevent-double-charges.md.
  *
  * - `begun`: a process sends its request, or has sent it.
  * - `completed`: the service made the charge.

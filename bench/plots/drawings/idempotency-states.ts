@@ -109,6 +109,6 @@ function drawCompletions(): string[] {
 export const idempotencyStates: Picture = {
   name: 'idempotency-states',
   title: 'The states of an idempotency key',
-  subtitle: 'Arrows are the steps of a call. Only a person resolves an unknown key.',
+  subtitle: 'A person ends unknown, or the late result of the process that sent the charge.',
   body: drawStates(),
 };

@@ -3,7 +3,7 @@ import { transactionStatuses } from '../../../src/index.ts';
 import { isFinal } from '../../../src/schedule.ts';
 import { codeIn, readPage, rowsOf } from './tables.ts';
 
-const rows = rowsOf(readPage('docs/reference/statuses.md'));
+const rows = rowsOf(readPage('docs/guides/wait.md'));
 const statusOf = ([cell = '']: readonly string[]) => codeIn(cell)[0] ?? '';
 
 test('lists each status, and no other', () => {

@@ -211,36 +211,36 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     ends(losesResponse, 1, "'ALERT: order 17, payment 17/1: unresolved'"),
   ].map(endsAfterStep),
   [`${ORDERS}, Wait for one order`]: [ends(approves, 1, "'paid'")],
-  'docs/guides/checkout.md, Take payments by checkout page': [
+  'docs/guides/charge.md, Send the customer to a page': [
     ends(settles('the customer pays', 1_000, 'success'), 0, redirects, "'Thank you.'"),
     prints({ where: 'the customer does not pay' }, redirects, "'The order is processing.'"),
   ],
-  'docs/guides/checkout.md, Call `initialize` yourself': [
-    ends(paysAtOnce, 0, like(/^'store TXN-\S+, redirect to https?:\S+'$/), "'deliver order 17'"),
+  'docs/guides/charge.md, Start a page without orders': [
+    ends(paysAtOnce, 0, like(/^'store TXN-\S+, redirect to https?:\S+'$/), "'order 17 is paid'"),
     prints({ where: 'the customer has not paid' }, like(/^'store TXN-/)),
   ],
-  'docs/guides/mobile-money.md, Charge Mobile Money': [
+  'docs/guides/charge.md, Charge a phone': [
     ends(approves, 1, PROMPT, "'paid'"),
     ends(declines, 1, PROMPT, "'not paid: failed'"),
   ],
-  'docs/guides/mobile-money.md, Normalise phone numbers': [{ ...inTwoRuns, charges: 1 }],
+  'docs/guides/charge.md, Normalise phone numbers': [{ ...inTwoRuns, charges: 1 }],
   [`${WAIT}, Wait for the final status`]: [
-    prints(isPaidLater, "'deliver order 17'"),
-    prints(hasFailed, "'return the goods of order 17 to stock'"),
+    prints(isPaidLater, "'Thank you.'"),
+    prints(hasFailed, "'You have not paid. Try again.'"),
     prints(
       reads('the customer has abandoned the payment', (mock, reference) => mock.abandon(reference)),
-      "'return the goods of order 17 to stock'",
+      "'You have not paid. Try again.'",
     ),
-    prints(isPending, "'keep order 17 open, and check it again in an hour'"),
-    prints(isPaidWithLess, "'a person compares order 17 with the records of the service'"),
+    prints(isPending, "'We wait for your payment.'"),
+    prints(isPaidWithLess, UNDER_REVIEW),
   ],
   [`${WAIT}, Set the schedule and the limits`]: [isPaidLater],
   [`${WAIT}, Continue after a restart`]: [
-    prints(isPaid, "'deliver the order of TXN-000001'"),
-    prints(hasFailed, "'return the goods of TXN-000001 to stock'"),
+    prints(isPaid, "'TXN-000001: success, if it is open'"),
+    prints(hasFailed, "'TXN-000001: failed, if it is open'"),
     prints(isPending),
     prints(refusesKey, like(/^TXN-000001: the check failed, the order stays open AuthenticationError/)),
-    prints(isPaidWithLess, "'a person compares TXN-000001'"),
+    prints(isPaidWithLess, "'TXN-000001: in review, if it is open'"),
   ],
   'docs/guides/webhooks.md, Handle webhooks': [
     isNotified('orderPayments', '/webhooks/payments', (reference) => ({
@@ -275,7 +275,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   ],
   'docs/guides/job-queues.md, Use a job queue or a workflow engine': [
     ends(isPending, 1, '{ delay: 8000 }', like(/^\{ delay: \d+ \}$/)),
-    ends(paysAtOnce, 1, '{ delay: 8000 }', "{ end: 'deliver' }"),
+    ends(paysAtOnce, 1, '{ delay: 8000 }', "{ end: 'paid' }"),
     ends(declinesAtOnce, 1, '{ delay: 8000 }', "{ end: 'release' }"),
     {
       where: 'the customer pays another amount',
@@ -367,18 +367,6 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       like(/^'payments: verify TXN-000001, attempt 1: sending, request id [\da-f-]{36}'$/),
       like(/^'payments: verify TXN-000001, attempt 1: response 200 after \d+ ms, request id /),
       "[ [ 'request', 1 ], [ 'response', 1 ] ]",
-    ),
-  ],
-  'docs/reference/statuses.md, Statuses': [
-    prints(isPending, "'17: check again later'"),
-    prints(isPaid, "'17: deliver'"),
-    prints(hasFailed, "'17: return the goods to stock'"),
-    prints(
-      reads('the service reports another status', (mock) =>
-        mock.fault('verify', { kind: 'unrecognisedStatus' }),
-      ),
-      'a new status reversed',
-      "'17: check again later'",
     ),
   ],
   'docs/troubleshooting.md, Troubleshooting': [

@@ -32,10 +32,10 @@ const events: Record<JournalEvent['result'], true> = {
   not_recorded: true,
 };
 
-const page = readFileSync('docs/reference/idempotency-states.md', 'utf8');
+const page = readFileSync('docs/guides/prevent-double-charges.md', 'utf8');
 const picture = readFileSync('docs/images/idempotency-states.svg', 'utf8');
 
-describe('docs/reference/idempotency-states.md', () => {
+describe('docs/guides/prevent-double-charges.md', () => {
   test.each([...Object.keys(states), ...Object.keys(events)])('names %s', (name) =>
     expect(page).toContain(`\`${name}\``),
   );
