@@ -61,6 +61,7 @@ export class SimulatedDatabase {
   async #write({ key, change }: RecordWrite): Promise<boolean> {
     this.#world.judge('written', { key, text: change.text });
     const written = await this.#store.write(key, change);
+    if (written) this.#world.facts.records.set(key, change.text);
     // A driver that lost the connection tries the statement again, and finds its own commit.
     return this.#world.swarm.happens('database: repeats a write')
       ? await this.#store.write(key, change)

@@ -35,6 +35,8 @@ export class Facts {
   /** A claim of a process that died holds until its lease is over by the clock of the database. */
   isDatabaseClockSet = false;
   readonly presses = new Map<string, Press>();
+  /** The text of each record, as the database has it. */
+  readonly records = new Map<string, string>();
   /** The payment that each order was delivered for. */
   readonly delivered = new Map<string, PaidFacts>();
   readonly finals = new Set<string>();

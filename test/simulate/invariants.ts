@@ -5,8 +5,11 @@
 
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
 import { AuthenticationError } from '../../src/index.ts';
+import { referenceOf } from '../../src/ledger/payment.ts';
+import { parseLedgerRecord } from '../../src/ledger/record.ts';
 import type { OrderStatus, PaidPayment, UnpaidPayment } from '../../src/orders/index.ts';
 import type { JournalEntry } from '../../src/stores/index.ts';
+import { parseJson } from '../../src/support/untrusted.ts';
 import { type Facts, MAX_AMOUNT, MINUTE, type Press, REQUEST_TIMEOUT } from './facts.ts';
 import type { Post, Request } from './network.ts';
 import { type Charge, isOpen, statusOf, wasEndedSince, wasPaid } from './service.ts';
@@ -297,11 +300,18 @@ function isBegunBeside({ network, facts }: Known, charge: Charge, { startedAt }:
 const isMisreported = ({ service }: Known, { reference }: Charge, { startedAt }: Press) =>
   (service.misreported.get(reference) ?? Number.NEGATIVE_INFINITY) >= startedAt - SECOND;
 
-/** Its own call has not returned, so the shop might know nothing of its transaction yet. */
+/**
+ * Its own call has not returned, or the journal did not take what it returned: so the shop knows nothing of its transaction, and takes
+ * it for one that is being sent, as long as the lease holds by the clock of the database.
+ */
 function isUnheard({ facts }: Known, charge: Charge, { startedAt }: Press): boolean {
   const { endedAt = Number.POSITIVE_INFINITY } = facts.presses.get(charge.press) ?? {};
   const isHeld = facts.isDatabaseClockSet || startedAt - charge.acceptedAt < MINUTE;
-  return endedAt >= startedAt && isHeld;
+  const record = parseLedgerRecord(parseJson(facts.records.get(`order ${charge.order}`)));
+  const isRecorded = record?.payments.some(
+    (payment) => payment.charge.is === 'made' && referenceOf(payment) === charge.reference,
+  );
+  return isHeld && (endedAt >= startedAt || !isRecorded);
 }
 
 const isAccounted = (facts: Facts, { reference }: Charge) =>
