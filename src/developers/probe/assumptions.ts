@@ -31,7 +31,7 @@ export const assumptionsBySection: Readonly<Record<string, Readonly<Record<strin
       sentence:
         'the service keeps an idle connection for 4 s or longer, or announces a shorter time in `Keep-Alive: timeout=…`.',
       leans: 'the outcome of a charge over a connection that was idle',
-      todo: 'Close idle connections earlier, by fetch with an Agent of undici: docs/explanation/idle-connections.md.',
+      todo: 'Close idle connections earlier, by fetch with an Agent of undici: docs/reference/runtimes.md.',
       ask: 'How long do you keep an idle connection, and do you send Keep-Alive: timeout=…?',
     },
     clock: {

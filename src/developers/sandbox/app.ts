@@ -27,7 +27,7 @@ const MAX_FORM_BYTES = 16_384;
 const FOREIGN_FORM =
   "This form takes requests of the sandbox's own pages only. Nothing was changed.\n" +
   `In a script use the JSON API, such as POST ${SCRIPT_API_PATH}/transactions/:reference {"status":"success"}.\n` +
-  'It is described in docs/reference/sandbox-api.md.\n';
+  'It is described in docs/reference/payment-sandbox.md.\n';
 
 export interface AppContext extends DashboardContext, ScriptApiContext {
   /** More names that the sandbox accepts as its host. */

@@ -31,7 +31,7 @@ import {
 } from './script-api-schemas.ts';
 import { viewDelivery, viewExchange, viewFault, viewTransaction } from './script-api-views.ts';
 
-/** The path of the API for scripts: docs/reference/sandbox-api.md. It is the sandbox's own, and not the service's. */
+/** The path of the API for scripts: docs/reference/payment-sandbox.md, "Use the script API". The service has none. */
 export const SCRIPT_API_PATH = '/sandbox';
 
 const MAX_BODY_BYTES = 65_536;

@@ -1,25 +1,63 @@
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createControls } from '../../../src/developers/mock/controls.ts';
+import { PaymentService } from '../../../src/developers/service/service.ts';
+import { Webhooks } from '../../../src/developers/service/webhooks.ts';
+import { PaymentsClient } from '../../../src/index.ts';
+import { createReviewDesk } from '../../../src/operators/desk/index.ts';
+import { createOrderPayments } from '../../../src/orders/index.ts';
+import { memoryJournal } from '../../../src/stores/index.ts';
 import { listenForTest } from '../../helpers/listen.ts';
-import { charge as momo } from '../../helpers/service.ts';
-import { KOFI, openDesk } from '../../unit/operators/desk/open-desk.ts';
+import { createResetError } from '../../helpers/scripted-service.ts';
+import { API_KEY, charge as momo } from '../../helpers/service.ts';
+import { KOFI } from '../../unit/operators/desk/open-desk.ts';
 import { checkView } from './check-view.ts';
 import { isChromiumMissing } from './chromium.ts';
 import { useBrowser } from './use-browser.ts';
 
-/** Serves the desk of a shop on loopback, as an admin mounts it. */
+const BASE_URL = 'https://payments.example/api/v1';
+
+/** Serves the desk of a shop on loopback, as an admin mounts it. Its time is real, as that of the browser is. */
 async function serveDesk() {
-  const opened = openDesk();
-  const server = createServer(getRequestListener(opened.desk, { overrideGlobalObjects: false }));
-  return { ...opened, url: `http://127.0.0.1:${await listenForTest(server)}/admin/payments` };
+  const payment = new PaymentService({
+    baseUrl: BASE_URL,
+    apiKeys: [API_KEY],
+    allowTestCharges: true,
+    checkoutBase: 'https://payments.example',
+  });
+  const service = createControls(payment, new Webhooks({ sender: 'mock', clock: payment.clock }));
+  const journal = memoryJournal();
+  const payments = new PaymentsClient({
+    apiKey: API_KEY,
+    baseUrl: BASE_URL,
+    maxRetries: 0,
+    polling: { initialDelay: 1, minDelay: 1 },
+    journal,
+    fetch: async (input, init) => {
+      const response = await payment.handle(new Request(input, init));
+      if (response.type === 'error') throw createResetError();
+      return response;
+    },
+  });
+  onTestFinished(() => payments.close());
+  const orders = createOrderPayments({ payments, journal, onPaid() {}, onAttention() {} });
+  const desk = createReviewDesk({ payments, journal, orderPayments: orders, authorize: () => KOFI });
+  const server = createServer(getRequestListener(desk, { overrideGlobalObjects: false }));
+  const url = `http://127.0.0.1:${await listenForTest(server)}/admin/payments`;
+  const loseResponse = async (order: string) => {
+    service.fault('chargeMobileMoney', { kind: 'responseLost' });
+    await orders.charge(order, momo);
+    return service.transactions.at(-1)?.reference ?? '';
+  };
+  return { service, orders, url, loseResponse };
 }
 
 describe.skipIf(isChromiumMissing)('the desk in Chromium', () => {
   const open = useBrowser();
 
   test('leads from a lost response to an order that is paid, without JavaScript', async () => {
-    const { shop, own, url, loseResponse } = await serveDesk();
+    const { service, orders, url, loseResponse } = await serveDesk();
     const reference = await loseResponse('17');
     const { page, problems } = await open(url, { javaScriptEnabled: false });
     await page.getByRole('link', { name: 'Order 17' }).click();
@@ -31,8 +69,8 @@ describe.skipIf(isChromiumMissing)('the desk in Chromium', () => {
     await page.getByRole('status').getByText('The payment is followed').waitFor();
     await page.getByText(`${KOFI}: found by its request id`).waitFor();
 
-    shop.service.approve(reference);
-    expect(await own.wait('17', { timeout: 60_000 })).toMatchObject({ state: 'paid' });
+    service.approve(reference);
+    expect(await orders.wait('17', { timeout: 60_000 })).toMatchObject({ state: 'paid' });
     await page.getByRole('link', { name: 'What needs a person' }).click();
     await page.getByText('Nothing needs a person.').waitFor();
     await page.getByLabel('Order, idempotency key or transaction').fill('17');
@@ -47,12 +85,12 @@ describe.skipIf(isChromiumMissing)('the desk in Chromium', () => {
     [390, 'light'],
     [390, 'dark'],
   ] as const)('is legible and fits at %i, %s', async (width, colorScheme) => {
-    const { shop, own, url, loseResponse } = await serveDesk();
+    const { service, orders, url, loseResponse } = await serveDesk();
     await loseResponse(`an-order-id-that-is-very-long-${'x'.repeat(120)}`);
-    await own.charge('17', momo);
-    await own.charge('17', { ...momo, amount: '30.00' });
-    shop.service.approve((await own.read('17')).payments[0]?.reference ?? '');
-    await own.wait('17', { timeout: 60_000 });
+    await orders.charge('17', momo);
+    await orders.charge('17', { ...momo, amount: '30.00' });
+    service.approve((await orders.read('17')).payments[0]?.reference ?? '');
+    await orders.wait('17', { timeout: 60_000 });
     const { page, problems } = await open(url, { colorScheme, viewport: { width, height: 900 } });
     await checkView(page, width);
     await page.goto(`${url}?order=17`);

@@ -29,7 +29,7 @@ export const databasePages: readonly string[] = [
 export const tutorialPage = 'docs/tutorial.md';
 
 /** Every page that people read. */
-export const pages: Page[] = globSync(['*.md', 'docs/**/*.md', 'examples/**/README.md'], {
+export const pages: Page[] = globSync(['*.md', 'docs/**/*.md', 'examples/**/README.md', 'bench/README.md'], {
   cwd: root,
   exclude: notOurs,
 })

@@ -71,8 +71,8 @@ describe('docs/guides/sandbox.md', () => {
   const commands = blocks.filter((block) => block.startsWith('npx payment-sandbox'));
 
   test('has the commands, and the line that the sandbox prints', () => {
-    expect(commands.length).toBeGreaterThan(2);
-    const [line = '', ...others] = blocks.filter((block) => !commands.includes(block));
+    expect(commands.length).toBeGreaterThan(1);
+    const [line = '', ...others] = blocks.filter((block) => block.startsWith('export '));
     expect(others).toEqual([]);
     expect(fencedIn(page, 'text')[0]?.replaceAll('4020', '4010')).toContain(`\n  ${line}`);
   });

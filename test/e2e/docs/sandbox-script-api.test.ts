@@ -7,13 +7,16 @@ import { charge } from '../../unit/developers/sandbox/start-sandbox.ts';
 import { startProcess } from '../../unit/operators/command/merchant-project.ts';
 import { root } from './pages.ts';
 import { startSandboxCommand } from './shop-process.ts';
-import { fencedIn, readPage } from './tables.ts';
+import { fencedIn, readPage, sectionOf } from './tables.ts';
 
-const PAGE = readPage('docs/reference/sandbox-api.md');
+const PAGE = sectionOf(readPage('docs/reference/payment-sandbox.md'), 'Use the script API');
 
-test('runs the commands of the page against a process of its own', async () => {
+test('runs the script of the guide against a process of its own', async () => {
   const { url } = await startSandboxCommand();
-  const [script = '', ...others] = fencedIn(PAGE, 'sh');
+  const [script = '', ...others] = fencedIn(
+    sectionOf(readPage('docs/guides/sandbox.md'), 'Test with a script'),
+    'sh',
+  );
   expect(others).toEqual([]);
   const shown = script.replace('http://127.0.0.1:4010', url);
   expect(shown).not.toBe(script);
