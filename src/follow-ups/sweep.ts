@@ -128,7 +128,7 @@ class Sweep {
       const isMoreDue = claimed === limit;
       const isDone = () => this.#steps.quick === 0 || this.#end.begins.aborted;
       await this.#steps.waitUntil(
-        () => isDone() || (isMoreDue && this.#denied === 0 && this.#getRoom() >= minPage),
+        () => isDone() || (isMoreDue && this.#getRoom() >= minPage),
         CLAIM_INTERVAL,
       );
     }
