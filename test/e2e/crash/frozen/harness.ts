@@ -36,7 +36,7 @@ const MARGIN = 100;
 /** The turns of this process's event loop until it stops the other at random: TLS takes about half of them. */
 const MAX_TURNS = 3_000;
 
-/** A run fails by this if no freeze ever comes in time. On a slow disk most come while a record is written. */
+/** A run fails by this if no freeze ever comes in time. */
 const MAX_TRIES = 2_000;
 
 export type Counts = readonly (readonly [Limit, Moment, number])[];
