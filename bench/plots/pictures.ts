@@ -3,6 +3,7 @@ import { drawCalls } from './drawings/cpu-per-call.ts';
 import { drawSchedules } from './drawings/delay-against-requests.ts';
 import { idempotencyStates } from './drawings/idempotency-states.ts';
 import { orderWorkflow } from './drawings/order-workflow.ts';
+import { whichDatabase } from './drawings/which-database.ts';
 import calls from './figures/cpu-per-call.json' with { type: 'json' };
 import schedules from './figures/delay-against-requests.json' with { type: 'json' };
 import type { Picture } from './svg.ts';
@@ -12,6 +13,7 @@ export const pictures: readonly Picture[] = [
   architecture,
   idempotencyStates,
   orderWorkflow,
+  whichDatabase,
   drawCalls(calls),
   drawSchedules(schedules),
 ];

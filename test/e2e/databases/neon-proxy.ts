@@ -74,7 +74,7 @@ function describeError(error: unknown): object {
 }
 
 /** Connects the driver to the proxy of a place. Returns the URL that the driver is given. */
-function connectNeon(place: string): string {
+export function connectNeon(place: string): string {
   const url = new URL(place);
   const proxy = `127.0.0.1:${url.searchParams.get(PORT)}`;
   url.searchParams.delete(PORT);

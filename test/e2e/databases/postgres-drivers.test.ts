@@ -59,7 +59,7 @@ describeDriver('Prisma with an extension that runs each query in a transaction',
   return { ...openPrisma(place), handle: fromPrisma(extended) };
 });
 
-/** As docs/guides/postgres.md shows it. Drizzle takes no text with `$1`, so each becomes one of its parameters. */
+/** Drizzle takes no text with `$1`, so each becomes one of its parameters. */
 const fromDrizzle = (db: { execute(query: SQL): PromiseLike<unknown> }) =>
   fromQuery((text, values) => {
     const parts = text
