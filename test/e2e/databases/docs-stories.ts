@@ -22,16 +22,10 @@ export const stories: Readonly<Record<string, Story>> = {
   'postgres.js': { kind: 'postgres-js', env: databaseUrl, end: 'sql.end' },
   Prisma: { kind: 'prisma', env: databaseUrl, end: 'prisma.$disconnect' },
   'Drizzle, Kysely, Neon, PGlite and others': {
-    kind: 'postgres',
-    env: databaseUrl,
-    end: 'db.$client.end',
-  },
-  'Drizzle, Kysely, Neon, PGlite and others (2)': {
     kind: 'neon',
     env: (place) => ({ DATABASE_URL: connectNeon(place) }),
   },
   'Use SQLite': {},
-  'node:sqlite, better-sqlite3 and bun:sqlite': {},
   'libSQL and Turso': {
     kind: 'libsql-server',
     env: (place) => ({ TURSO_DATABASE_URL: place }),
