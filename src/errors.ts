@@ -103,10 +103,10 @@ const CLASS_NAMES: Readonly<Record<PaymentsErrorCode, string>> = {
  * @example
  * ```ts
  * try {
- *   await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}/1` });
+ *   await payments.verify('TXN-8F2K1');
  * } catch (error) {
- *   if (isPaymentsError(error) && error.nextStep === 'review') await holdForReview(order, error);
- *   else throw error;
+ *   if (!isPaymentsError(error)) throw error;
+ *   console.error(error.code, error.nextStep, error.requestId);
  * }
  * ```
  */
@@ -170,11 +170,6 @@ export abstract class PaymentsError extends Error {
 /**
  * Whether a caught value is an error of this package, also of the other module system. It narrows by `code`, `outcome` and
  * `nextStep`: with the code `rate_limited` there is `retryAfter`.
- *
- * @example
- * ```ts
- * if (isPaymentsError(error) && error.code === 'rate_limited') console.log(error.retryAfter);
- * ```
  */
 export function isPaymentsError(error: unknown): error is AnyPaymentsError {
   return error instanceof PaymentsError;
@@ -636,11 +631,6 @@ export interface WaitFacts {
  *
  * At least one check was made before it, even if the deadline had passed when the wait started. Only the client's own
  * limits can prevent that check (a full queue, the pause after a 429): `attempts` is 0 then.
- *
- * @example
- * ```ts
- * if (error instanceof WaitTimeoutError) await checkLater(error.reference, error.startedAt);
- * ```
  */
 export class WaitTimeoutError extends PaymentsError {
   declare readonly name: 'WaitTimeoutError';

@@ -67,13 +67,15 @@ export interface FollowUps {
  *
  * @example
  * ```ts
- * const journal = postgresJournal(pool);
+ * import { Pool } from 'pg';
+ *
+ * const journal = postgresJournal(new Pool());
  * const payments = new PaymentsClient({ journal });
  * const followUps = createFollowUps({
  *   payments,
  *   journal,
- *   onFinal: ({ key, transaction }) => orders.settle(key, transaction.status),
- *   onAttention: ({ key, reason }) => alert(`payment ${key}: ${reason}`),
+ *   onFinal: ({ key, transaction }) => console.log(key, transaction.status),
+ *   onAttention: ({ key, reason }) => console.error(`ALERT: ${key} is ${reason}`),
  * });
  * await followUps.sweep({ budget: 20_000 });
  * ```
