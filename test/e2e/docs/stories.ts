@@ -364,8 +364,8 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   'docs/reference/events.md, Events and log lines': [
     prints(
       { where: 'the service responds' },
-      like(/^'payments: verify TXN-000001, attempt 1: sending, request id [\da-f-]{36}'$/),
-      like(/^'payments: verify TXN-000001, attempt 1: response 200 after \d+ ms, request id /),
+      like(/^'payments: initialize, attempt 1: sending, request id [\da-f-]{36}'$/),
+      like(/^'payments: initialize, attempt 1: response 200 after \d+ ms, request id /),
       "[ [ 'request', 1 ], [ 'response', 1 ] ]",
     ),
   ],
