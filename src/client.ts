@@ -419,7 +419,6 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
 /** How long `close` waits for the calls in flight, in milliseconds. */
 const CLOSE_TIMEOUT = 30_000;
 
-/** So many of the calls that have not ended are named. */
 const MAX_NAMED_CALLS = 10;
 
 const JOURNAL_NEEDED =

@@ -429,7 +429,6 @@ export class ServerError extends APIError {
   declare readonly nextStep: 'review' | 'check';
 }
 
-/** Returns the class for an HTTP status code. */
 export function pickErrorClass(status: number): typeof APIError {
   if (status >= 500) return ServerError;
   switch (status) {

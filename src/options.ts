@@ -155,7 +155,6 @@ export interface PaymentsClientOptions {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What client and call have in common. */
 const sharedShape = /* @__PURE__ */ (() => ({
   timeout: optionalNumber(
     (timeout) => timeout > 0 && timeout <= MAX_TIMEOUT_MS,
@@ -293,7 +292,6 @@ export function normalizeOptions(options: PaymentsClientOptions) {
     transport,
     polling: normalizePolling(given.polling),
     ...createReporters(onEvent, logger, redactReference),
-    /** Returns a reference as it can be printed. */
     redactReference,
     journal,
   };
@@ -404,7 +402,6 @@ export interface RequestOptions {
 const requestShape = /* @__PURE__ */ (() =>
   ({ ...sharedShape, signal: optionalSignal }) satisfies OptionsShape<RequestOptions>)();
 
-/** The options of `check`. */
 export const requestOptionsSchema = /* @__PURE__ */ (() => z.strictObject(requestShape))();
 
 /** Fills in the client's options for those that a call was not given. */

@@ -143,7 +143,6 @@ function parseDoubleChargeOptions(options: unknown) {
   return { rules: { within, purchases }, journal };
 }
 
-/** Creates the controls of a service, for the mock and for the sandbox. */
 export function createControls(service: PaymentService, webhooks: Webhooks): PaymentControls {
   const { ledger } = service;
   const toTransaction = (entry: Entry): Transaction =>
