@@ -113,7 +113,7 @@ const CLASS_NAMES: Readonly<Record<PaymentsErrorCode, string>> = {
 export abstract class PaymentsError extends Error {
   /** One for each class. It is the first own property, so that an uncaught error and a structured log show it. */
   readonly code: PaymentsErrorCode;
-  /** What to do: `retry`, `correct`, `review` or `check`, as {@link NextStep} explains. It follows from `code`, `outcome` and `retryable`. */
+  /** What to do: `retry` the call, `correct` input or setting, let a person `review` the charge, or `check` the payment later. */
   readonly nextStep: NextStep;
   /** The method that failed, if one was called. */
   readonly operation: OperationName | undefined;

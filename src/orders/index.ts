@@ -115,7 +115,7 @@ export interface OrderPayments {
    *
    * @throws {AuthenticationError} if the service refuses the API key. The payments stay due.
    * @throws {PermissionError} if the service allows no check. They are made again after a pause.
-   * @throws {ConfigurationError} if an option cannot work, or if the store of the journal has no `claimDue`.
+   * @throws {ConfigurationError} if an option cannot work, your `apiKey` function fails, or the store has no `claimDue`.
    * @throws {JournalError} if the journal failed. What was not recorded is done again.
    * @throws {ClosedError} if the client is closed.
    *

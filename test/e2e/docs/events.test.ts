@@ -66,7 +66,7 @@ const samples: PaymentsEvent[] = [
   { type: 'poll', reference, attempt: 3, status: 'pending', lag: 2, delay: 3_742 },
   { type: 'poll', reference, attempt: 3, error: 'connection_error', lag: 2, delay: 3_742 },
   { ...wait, result: 'final', status: 'success' },
-  { ...wait, result: 'timeout', status: 'pending', elapsed: 600_000, attempts: 63 },
+  { ...wait, result: 'timeout', status: 'pending', elapsed: 600_000, attempts: 54 },
   { ...wait, result: 'aborted', status: 'pending' },
   { ...wait, result: 'closed', status: 'pending' },
   { ...wait, result: 'failed' },
