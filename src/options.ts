@@ -100,7 +100,7 @@ export interface PaymentsClientOptions {
    */
   transport?: Transport | undefined;
   /**
-   * Headers to send with each request. They cannot replace `Authorization` or `Content-Type`.
+   * Headers to send with each request. `Authorization`, `Content-Type` and those of the connection, such as `Host`, are refused.
    *
    * @default none
    */
