@@ -13,7 +13,6 @@ export type ApiKeySource = string | (() => string | Promise<string>);
 /** The mode that the shape of a key shows. The shape of a live key is not documented. */
 export type DetectedMode = 'test' | 'unknown';
 
-/** Which keys a client can use. */
 export interface ApiKeyRules {
   readonly requiredMode: 'live' | 'test' | undefined;
   /** Whether the base URL is http to another machine: only a test key is sent there. */

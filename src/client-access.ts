@@ -24,7 +24,6 @@ export interface ClientAccess {
     call: { readonly signal: AbortSignal | undefined; readonly timeout: number },
   ) => Promise<string>;
   readonly requestIds: RequestIds;
-  /** Aborted when the client is closed. */
   readonly closing: AbortSignal;
   /** What `close` waits for. */
   readonly calls: CallsInFlight;
@@ -48,7 +47,6 @@ export interface CheckOptions {
   readonly sendUntil: AbortSignal;
 }
 
-/** What one check returned. */
 export interface CheckedTransaction {
   readonly transaction: Transaction;
   /** In milliseconds. */

@@ -104,8 +104,10 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
    * @throws {ConnectionError} if no connection was made. Nothing was sent.
    * @throws {OutcomeUnknownError} if a payment might have been started, or an earlier call under the key is unresolved.
    * @throws {TransactionMismatchError} if the payment has another amount or currency.
-   * @throws {JournalError} if a call with a key could not be recorded. Nothing was sent.
-   * @throws {IdempotencyConflictError} if the key was used with other input. This call sent nothing.
+   * @throws {ConfigurationError} if an option cannot work, or there is a key and no `journal`. Nothing was sent.
+   * @throws {ClosedError} if the client is closed. Nothing was sent.
+   * @throws {JournalError} with a key: if the call could not be recorded. Nothing was sent.
+   * @throws {IdempotencyConflictError} with a key: if it was used with other input. This call sent nothing.
    */
   async initialize(input: InitializeInput, ...options: CreateArguments): Promise<InitializedPayment> {
     return await this.#create(operations.initialize, input, options);
@@ -124,14 +126,17 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
    * @throws {ConnectionError} if no connection was made. Nothing was sent.
    * @throws {OutcomeUnknownError} if a charge might exist, of this call or of an earlier one under the key. Do not charge again.
    * @throws {TransactionMismatchError} if another amount or currency was charged. Do not charge again.
-   * @throws {ConfigurationError} if the client has a `journal` and there is no key, or a key and no `journal`.
-   * @throws {JournalError} if a call with a key could not be recorded. Nothing was sent.
-   * @throws {IdempotencyConflictError} if the key was used with other input. This call sent nothing.
+   * @throws {ConfigurationError} if an option cannot work, or the client has a `journal` and the call no key, or the reverse.
+   * Nothing was sent.
+   * @throws {ClosedError} if the client is closed. Nothing was sent.
+   * @throws {JournalError} with a key: if the call could not be recorded. Nothing was sent.
+   * @throws {IdempotencyConflictError} with a key: if it was used with other input. This call sent nothing.
    *
    * @example
    * ```ts
+   * const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' } as const;
    * // A charge after a declined payment is another charge: order-17/2.
-   * const charge = await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}/1` });
+   * await payments.chargeMobileMoney({ amount: '25.50', ...customer }, { idempotencyKey: 'order-17/1' });
    * ```
    */
   async chargeMobileMoney(
@@ -146,16 +151,19 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
    * Returns the transaction as it is now. Only `status: 'success'` means paid. Give the amount of the order as `expect`.
    * An error says nothing about the payment.
    *
-   * @throws {TransactionMismatchError} if the transaction is not as `expect` says. Do not fulfil the order.
-   * @throws {APIError} if the service refused the request.
+   * @throws {TransactionMismatchError} if the transaction is another one, or not as `expect` says. Do not fulfil the order.
+   * @throws {APIError} if the service refused the request, or failed.
    * @throws {ConnectionError} if the connection failed.
    * @throws {RequestTimeoutError} if no whole response came within `timeout`.
    * @throws {UnexpectedResponseError} if the response cannot be read.
+   * @throws {InvalidInputError} if `reference` or `expect` is not valid.
+   * @throws {ConfigurationError} if an option cannot work, or your `apiKey` function fails.
+   * @throws {ClosedError} if the client is closed.
    *
    * @example
    * ```ts
-   * const transaction = await payments.verify(reference, { expect: { amount: '25.50', currency: 'GHS' } });
-   * if (transaction.status === 'success') await fulfil(order);
+   * const { status } = await payments.verify('TXN-8F2K1', { expect: { amount: '25.50', currency: 'GHS' } });
+   * console.log(status === 'success' ? 'paid' : 'not paid so far');
    * ```
    */
   async verify(reference: string, options?: VerifyOptions): Promise<Transaction> {
@@ -171,18 +179,16 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
    *
    * @throws {WaitTimeoutError} if the deadline passed. It does not mean that the payment failed: do not cancel the order.
    * @throws {TransactionMismatchError} if the final transaction is not as `expect` says. Do not fulfil the order.
-   * @throws {APIError} if the service refused the request.
+   * @throws {APIError} if the service refused a check for good: with a 404, once it has done so for 10 seconds.
+   * @throws {InvalidInputError} if `reference` or `expect` is not valid.
+   * @throws {ConfigurationError} if an option cannot work.
    * @throws {ClosedError} if the client is closed.
    *
    * @example
    * ```ts
-   * const startedAt = Date.now();
-   * const { reference } = await payments.chargeMobileMoney(input, { idempotencyKey: 'order-17/1' });
-   * const transaction = await payments.waitForFinalStatus(reference, {
-   *   startedAt,
-   *   expect: { amount: '25.50', currency: 'GHS' },
-   * });
-   * if (transaction.status === 'success') await fulfil(order);
+   * const expect = { amount: '25.50', currency: 'GHS' };
+   * const { status } = await payments.waitForFinalStatus('TXN-8F2K1', { expect, timeout: 60_000 });
+   * console.log(status === 'success' ? 'paid' : 'not paid');
    * ```
    */
   waitForFinalStatus(reference: string, options: WaitOptions = {}): Promise<Transaction> {
@@ -197,7 +203,7 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
    *
    * @example
    * ```ts
-   * for await (const transaction of payments.watch(reference)) show(transaction.status);
+   * for await (const { status } of payments.watch('TXN-8F2K1')) console.log(status);
    * ```
    */
   watch(reference: string, options: WaitOptions = {}): AsyncGenerator<Transaction, void, void> {
@@ -215,11 +221,9 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
    *
    * @example
    * ```ts
-   * const items = openOrders().map(({ reference, amount, currency }) => ({ reference, expect: { amount, currency } }));
-   * for await (const { reference, transaction, error } of payments.reconcile(items)) {
-   *   if (!transaction) console.warn(`${reference} stays open`, error);
-   *   else if (transaction.status === 'success') await fulfil(reference);
-   * }
+   * const items = [{ reference: 'TXN-8F2K1', expect: { amount: '25.50', currency: 'GHS' } }];
+   * for await (const { reference, transaction, error } of payments.reconcile(items))
+   *   console.log(reference, transaction?.status ?? 'stays open', error);
    * ```
    */
   reconcile(
@@ -237,8 +241,8 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
    *
    * @example
    * ```ts
-   * const { final, transaction, retryAfter } = await payments.check(reference);
-   * const delay = final ? null : nextDelay({ elapsed: Date.now() - chargedAt, retryAfter });
+   * const { final, retryAfter } = await payments.check('TXN-8F2K1');
+   * const delay = final ? null : nextDelay({ elapsed: 20_000, retryAfter }); // 20 s after the charge
    * ```
    */
   async check(reference: string, options?: RequestOptions): Promise<CheckResult> {
@@ -415,7 +419,6 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
 /** How long `close` waits for the calls in flight, in milliseconds. */
 const CLOSE_TIMEOUT = 30_000;
 
-/** So many of the calls that have not ended are named. */
 const MAX_NAMED_CALLS = 10;
 
 const JOURNAL_NEEDED =

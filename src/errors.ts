@@ -103,17 +103,17 @@ const CLASS_NAMES: Readonly<Record<PaymentsErrorCode, string>> = {
  * @example
  * ```ts
  * try {
- *   await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}/1` });
+ *   await payments.verify('TXN-8F2K1');
  * } catch (error) {
- *   if (isPaymentsError(error) && error.nextStep === 'review') await holdForReview(order, error);
- *   else throw error;
+ *   if (!isPaymentsError(error)) throw error;
+ *   console.error(error.code, error.nextStep, error.requestId);
  * }
  * ```
  */
 export abstract class PaymentsError extends Error {
   /** One for each class. It is the first own property, so that an uncaught error and a structured log show it. */
   readonly code: PaymentsErrorCode;
-  /** What to do: `retry`, `correct`, `review` or `check`, as {@link NextStep} explains. It follows from `code`, `outcome` and `retryable`. */
+  /** What to do: `retry` the call, `correct` input or setting, let a person `review` the charge, or `check` the payment later. */
   readonly nextStep: NextStep;
   /** The method that failed, if one was called. */
   readonly operation: OperationName | undefined;
@@ -170,11 +170,6 @@ export abstract class PaymentsError extends Error {
 /**
  * Whether a caught value is an error of this package, also of the other module system. It narrows by `code`, `outcome` and
  * `nextStep`: with the code `rate_limited` there is `retryAfter`.
- *
- * @example
- * ```ts
- * if (isPaymentsError(error) && error.code === 'rate_limited') console.log(error.retryAfter);
- * ```
  */
 export function isPaymentsError(error: unknown): error is AnyPaymentsError {
   return error instanceof PaymentsError;
@@ -434,7 +429,6 @@ export class ServerError extends APIError {
   declare readonly nextStep: 'review' | 'check';
 }
 
-/** Returns the class for an HTTP status code. */
 export function pickErrorClass(status: number): typeof APIError {
   if (status >= 500) return ServerError;
   switch (status) {
@@ -636,11 +630,6 @@ export interface WaitFacts {
  *
  * At least one check was made before it, even if the deadline had passed when the wait started. Only the client's own
  * limits can prevent that check (a full queue, the pause after a 429): `attempts` is 0 then.
- *
- * @example
- * ```ts
- * if (error instanceof WaitTimeoutError) await checkLater(error.reference, error.startedAt);
- * ```
  */
 export class WaitTimeoutError extends PaymentsError {
   declare readonly name: 'WaitTimeoutError';

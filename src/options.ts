@@ -38,7 +38,7 @@ export interface PaymentsClientOptions {
    * can change while the client is in use. A call with an `idempotencyKey` calls it once more before it claims the key.
    *
    * @default the environment variable `PAYMENTS_API_KEY`
-   * @example apiKey: () => secrets.get('payments-key')
+   * @example apiKey: () => process.env.SHOP_API_KEY ?? ''
    */
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /**
@@ -90,7 +90,7 @@ export interface PaymentsClientOptions {
    * It must pass on every field of its init. Without `client`, Deno might send a charge twice; without `keepalive`, Bun.
    *
    * @default the global `fetch`, read for each request
-   * @example fetch: (url, init) => undici.fetch(url, { ...init, dispatcher: proxy })
+   * @example fetch: (url, init) => fetch(url, init)
    */
   fetch?: Fetch | undefined;
   /**
@@ -100,7 +100,7 @@ export interface PaymentsClientOptions {
    */
   transport?: Transport | undefined;
   /**
-   * Headers to send with each request. They cannot replace `Authorization` or `Content-Type`.
+   * Headers to send with each request. `Authorization`, `Content-Type` and those of the connection, such as `Host`, are refused.
    *
    * @default none
    */
@@ -133,7 +133,7 @@ export interface PaymentsClientOptions {
    * URL and mode that made it: under its key, a client of another one gets a `ConfigurationError`.
    *
    * @default none: `idempotencyKey` is refused
-   * @example journal: postgresJournal(pool)
+   * @example journal: memoryJournal()
    */
   journal?: Journal | undefined;
   /**
@@ -155,7 +155,6 @@ export interface PaymentsClientOptions {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What client and call have in common. */
 const sharedShape = /* @__PURE__ */ (() => ({
   timeout: optionalNumber(
     (timeout) => timeout > 0 && timeout <= MAX_TIMEOUT_MS,
@@ -293,7 +292,6 @@ export function normalizeOptions(options: PaymentsClientOptions) {
     transport,
     polling: normalizePolling(given.polling),
     ...createReporters(onEvent, logger, redactReference),
-    /** Returns a reference as it can be printed. */
     redactReference,
     journal,
   };
@@ -404,7 +402,6 @@ export interface RequestOptions {
 const requestShape = /* @__PURE__ */ (() =>
   ({ ...sharedShape, signal: optionalSignal }) satisfies OptionsShape<RequestOptions>)();
 
-/** The options of `check`. */
 export const requestOptionsSchema = /* @__PURE__ */ (() => z.strictObject(requestShape))();
 
 /** Fills in the client's options for those that a call was not given. */
@@ -460,7 +457,7 @@ export interface KeyedOptions extends UnkeyedOptions {
    * nothing. The client needs a `journal` for it. One key stands for one charge: to charge again after a declined payment,
    * use another key. Put no personal data into it. `null` is a call without a key, on purpose; `undefined` is refused.
    *
-   * @example idempotencyKey: `order-${order.id}/1`
+   * @example idempotencyKey: 'order-17/1'
    */
   idempotencyKey: string | null;
 }
@@ -687,7 +684,7 @@ export interface WaitOptions extends RequestOptions, Omit<Schedule, 'timeout'> {
    * that continues the wait. Without it, the first check is made at once.
    *
    * @default now
-   * @example startedAt: order.chargedAt.getTime()
+   * @example startedAt: Date.parse('2026-11-22T10:00:00Z')
    */
   startedAt?: number | undefined;
   /**

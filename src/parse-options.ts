@@ -9,7 +9,6 @@ export type OptionsShape<Options extends object> = {
   readonly [Name in keyof Options]-?: z.ZodMiniType<Options[Name]>;
 };
 
-/** What {@link parseOptions} takes besides the options. */
 export interface ParseContext {
   /** What the message says if the options are not an object. */
   readonly notAnObject?: string;

@@ -75,8 +75,7 @@ const GROWTH = 900;
  *
  * @example
  * ```ts
- * const { final, retryAfter } = await payments.check(reference);
- * const delay = final ? null : nextDelay({ elapsed: Date.now() - startedAt, retryAfter, random: Math.random() });
+ * const delay = nextDelay({ elapsed: 20_000, random: Math.random() }); // 20 s after the charge
  * ```
  */
 export function nextDelay(input: NextDelayInput): number | null {

@@ -28,7 +28,6 @@ export function findReferences(notification: unknown): string[] {
   return [...found];
 }
 
-/** Whether a text can be the reference of a transaction. */
 export const isReference = (text: string) => referenceSchema.safeParse(text).success;
 
 /** Returns what a text that is no reference has in it: the value that it is JSON of, or references and decoded texts. */

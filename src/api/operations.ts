@@ -18,7 +18,6 @@ import {
 /** The operations of the service, by the name of the method that calls them. */
 export type OperationName = 'initialize' | 'chargeMobileMoney' | 'verify';
 
-/** One operation of the service. */
 export interface Operation<Input, Request extends object, Result> {
   readonly name: OperationName;
   readonly method: 'GET' | 'POST';
@@ -28,7 +27,6 @@ export interface Operation<Input, Request extends object, Result> {
   readonly input: z.ZodMiniType<Request, Input> & { readonly shape: object };
   /** Turns the body of a 2xx response into the result. */
   readonly output: z.ZodMiniType<Result>;
-  /** Compares the result with what was requested. */
   readonly findMismatches: (result: Result, request: Request) => Mismatch[];
 }
 

@@ -131,7 +131,6 @@ export type Transaction =
   | AbandonedTransaction
   | UnrecognisedTransaction;
 
-/** Returns the status as the service wrote it. */
 export function getRawStatus(transaction: Transaction): string {
   return transaction.status === 'unrecognised' ? transaction.raw_status : transaction.status;
 }

@@ -4,7 +4,6 @@ const MAX_HANDLERS = 64;
 /** A handler that has not settled after this many milliseconds is reported, and holds back nothing any more. */
 const SLOW_HANDLER = 60_000;
 
-/** The calls of handlers in one sweep. */
 export class HandlerCalls {
   readonly #stop: AbortSignal;
   readonly #called = new Set<Promise<unknown>>();
@@ -12,7 +11,6 @@ export class HandlerCalls {
   readonly #queued: (() => void)[] = [];
   #calling = 0;
 
-  /** No handler is called after `stop`. */
   constructor(stop: AbortSignal) {
     this.#stop = stop;
     const goOn = () => {

@@ -23,7 +23,7 @@ export interface FollowUps {
    *
    * @throws {AuthenticationError} if the service refuses the API key. The payments stay due.
    * @throws {PermissionError} if the service allows no check. They are made again after a pause.
-   * @throws {ConfigurationError} if an option cannot work, or if the store of the journal has no `claimDue`.
+   * @throws {ConfigurationError} if an option cannot work, your `apiKey` function fails, or the store has no `claimDue`.
    * @throws {JournalError} if the journal failed. What was not recorded is done again.
    * @throws {ClosedError} if the client is closed.
    *
@@ -67,13 +67,15 @@ export interface FollowUps {
  *
  * @example
  * ```ts
- * const journal = postgresJournal(pool);
+ * import { Pool } from 'pg';
+ *
+ * const journal = postgresJournal(new Pool());
  * const payments = new PaymentsClient({ journal });
  * const followUps = createFollowUps({
  *   payments,
  *   journal,
- *   onFinal: ({ key, transaction }) => orders.settle(key, transaction.status),
- *   onAttention: ({ key, reason }) => alert(`payment ${key}: ${reason}`),
+ *   onFinal: ({ key, transaction }) => console.log(key, transaction.status),
+ *   onAttention: ({ key, reason }) => console.error(`ALERT: ${key} is ${reason}`),
  * });
  * await followUps.sweep({ budget: 20_000 });
  * ```

@@ -23,7 +23,7 @@ export interface FollowUpsOptions {
    * A call after the first is made from the record: `customer_email` is `null` then.
    *
    * @example
-   * onFinal: ({ key, transaction }) => orders.settle(key, transaction.status === 'success' ? 'paid' : 'not paid')
+   * onFinal: ({ key, transaction }) => console.log(key, transaction.status === 'success' ? 'paid' : 'not paid')
    */
   onFinal: (payment: FinalPayment) => unknown;
   /**
@@ -38,7 +38,7 @@ export interface FollowUpsOptions {
    * - `paid_twice`: the service made more than one charge for this key, and another one is paid too.
    * - `price_changed`: a charge of an earlier price was paid, because a process learned of it late.
    *
-   * @example onAttention: ({ key, reason }) => alert(`payment ${key}: ${reason}`)
+   * @example onAttention: ({ key, reason }) => console.error(`ALERT: ${key} is ${reason}`)
    */
   onAttention: (payment: PaymentAttention) => unknown;
 }

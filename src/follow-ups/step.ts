@@ -19,7 +19,6 @@ import { redactUnknownSecrets } from '../support/redact.ts';
 import { sanitizeError } from '../support/sanitize-error.ts';
 import { readClocks, sleep } from '../support/timing.ts';
 
-/** What a handler is called about. */
 export interface HandlerCall extends OwedCall {
   readonly name: RecordName;
   readonly record: LedgerRecord;
@@ -31,7 +30,6 @@ export interface HandlerCall extends OwedCall {
 
 /** What the sweeps of one sweeper share. */
 export interface SweepContext {
-  /** Which records it follows. */
   readonly kind: RecordKind;
   readonly records: Records;
   readonly access: ClientAccess;
@@ -45,7 +43,6 @@ export interface SweepContext {
   readonly said: { foreign: boolean };
 }
 
-/** What the steps of one sweep share. */
 export interface StepContext extends SweepContext {
   /** The digest of base URL and mode that each record must have. */
   readonly service: string;
@@ -55,7 +52,6 @@ export interface StepContext extends SweepContext {
   readonly stop: AbortSignal;
   /** Aborted when no further check must begin. */
   readonly sendUntil: AbortSignal;
-  /** What the sweep has done. */
   readonly tally: Tally;
   /** Called once no more request is sent for this record: a handler might be called, and might take long. */
   readonly onChecked: () => void;
@@ -344,7 +340,6 @@ export async function postpone(
   await change(name, context, { known: { record, version }, ...(dueIn !== undefined && { dueIn }) });
 }
 
-/** Reports an event about a record. */
 export function report(
   { access }: SweepContext,
   name: RecordName,

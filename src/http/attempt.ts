@@ -25,7 +25,6 @@ import { REQUEST_ID, type RequestIds, readServiceRequestId } from './request-id.
 import { ResponseBuffer } from './response.ts';
 import { type RequestTrace, traceRequest } from './tracing.ts';
 
-/** What the attempts of one client share. */
 export interface Sender {
   readonly client: NormalizedOptions;
   readonly transport: Transport;
@@ -196,7 +195,6 @@ function buildHeaders(
   return headers;
 }
 
-/** What came of one request, besides its response. */
 interface Transmitted {
   readonly isDispatched: boolean;
   readonly hasOwnConnections: boolean;
@@ -209,7 +207,6 @@ interface Transmitted {
 interface TransmitContext extends Pick<NormalizedRequestOptions, 'timeout' | 'signal'> {
   readonly response: ResponseBuffer;
   readonly gate: Gate;
-  /** The id that the request carries. */
   readonly sentId: string;
 }
 

@@ -102,7 +102,7 @@ function unknownFieldIssue(path: readonly PropertyKey[], key: string, known: rea
     message:
       nearest === undefined
         ? 'is not a field of this operation: check the spelling, or use extraBody'
-        : `is not a field of this operation: did you mean ${nearest}?`,
+        : `is not a field of this operation (did you mean ${nearest}?)`,
     code: 'unknown_field',
   };
 }

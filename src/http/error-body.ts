@@ -40,7 +40,6 @@ const FIELD_LISTS = ['errors', 'error', 'details', 'detail', 'violations', 'issu
 const FIELD_NAMES = ['field', 'path', 'param', 'loc', 'property', 'name', 'source'];
 const MAX_FIELD_ERRORS = 50;
 
-/** Returns what an error body says about single fields. */
 export function extractFieldErrors(body: unknown): FieldError[] {
   if (!isRecord(body)) return parseFieldErrors(body).slice(0, MAX_FIELD_ERRORS);
   for (const name of FIELD_LISTS) {
@@ -169,7 +168,6 @@ function findReferencesInText(text: string): string[] {
   return (text.slice(0, MAX_SEARCH_LENGTH).match(mentions) ?? []).filter(isValidReference);
 }
 
-/** Headers that can name a transaction. */
 const REFERENCE_HEADERS = ['location', 'content-location', 'link'];
 
 /** Returns the body and these headers without the escapes of JSON, URLs and HTML. UTF-16 reads as ASCII. */

@@ -17,7 +17,6 @@ import { extractFieldErrors, extractMessage, extractReference, rejectionProblem 
 import { isProvenNotSent } from './not-sent.ts';
 import type { ResponseBuffer } from './response.ts';
 
-/** What an error has to know of its attempt. */
 export interface AttemptContext {
   readonly operation: OperationName;
   /** The outcome unless more is known: `null` for a read, which moves no money, and if nothing was dispatched. */

@@ -20,7 +20,6 @@ export interface SendLease {
   assertHeld(): void;
 }
 
-/** A request that is about to leave. */
 export interface LeavingRequest {
   /** 1 for the first attempt of a call. */
   readonly attempt: number;
@@ -29,7 +28,6 @@ export interface LeavingRequest {
   readonly requestId: string;
 }
 
-/** What the gate reads of a call. */
 interface GatedCall {
   readonly operation: { readonly name: OperationName };
   readonly body: string | undefined;
@@ -93,7 +91,6 @@ export class Gate {
     lease?.over.addEventListener('abort', () => this.hasLeft || stopForLease());
   }
 
-  /** Ends the watch: the request has ended. */
   close(): void {
     this.#endWatch();
   }

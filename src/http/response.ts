@@ -46,7 +46,6 @@ export class ResponseBuffer implements ResponseSink {
     return this.#text;
   }
 
-  /** The body as JSON, or `undefined` if it is not JSON. */
   get json(): unknown {
     this.#json ??= { value: this.truncated ? undefined : parseJson(this.text) };
     return this.#json.value;

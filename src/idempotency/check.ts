@@ -18,7 +18,6 @@ import type { LedgerRecord } from '../ledger/record.ts';
 import { stringField } from '../support/untrusted.ts';
 import { toStoredStatus } from './stored-result.ts';
 
-/** What a check of one transaction found. */
 export interface Checked {
   readonly reference: string;
   readonly finding: Finding;
@@ -103,7 +102,6 @@ export function concernsClient(error: unknown): error is PaymentsError {
   );
 }
 
-/** Returns the record with what checks found. */
 export function recordChecks(
   record: LedgerRecord | null,
   checks: readonly Checked[],

@@ -19,7 +19,6 @@ import { MAX_TIMEOUT_MS } from '../support/max-timeout.ts';
 import { CallerAborted, readClocks, type Timestamp, withDeadline } from '../support/timing.ts';
 import { createFingerprint, digestService } from './fingerprint.ts';
 
-/** What is read of a request that creates a transaction. */
 export interface CreateRequest {
   readonly amount: number;
   readonly currency?: string | undefined;
@@ -100,7 +99,6 @@ function pickSchedule(rules: PollingRules): Pick<Ask, 'schedule' | 'finalStatuse
   return { schedule, finalStatuses: [...finalStatuses] };
 }
 
-/** What a press has found, or claimed. */
 export interface Decided extends Pressed {
   readonly found: Found;
   /** Read before the record was written, so that the lease is never taken for longer than it is. */
@@ -110,7 +108,6 @@ export interface Decided extends Pressed {
 interface Pressing {
   readonly records: Records;
   readonly access: ClientAccess;
-  /** When the press began. */
   readonly since: Timestamp;
   readonly startAnother: boolean;
   readonly signal: AbortSignal | undefined;

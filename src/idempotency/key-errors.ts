@@ -18,7 +18,6 @@ export interface KeyContext {
   readonly redactedKey: string;
   /** For messages: redacted, quoted, and short enough to leave room for what to do. */
   readonly quotedKey: string;
-  /** Redacts a reference or another id. */
   readonly redactId: (id: string) => string;
 }
 
@@ -46,7 +45,6 @@ export function createKeyContext<Input, Request extends CreateRequest, Result>(
   };
 }
 
-/** The record of the key leaves the outcome unknown. */
 export function unresolvedKeyError(context: KeyContext, reference?: string): OutcomeUnknownError {
   const { operation, redactedKey, redactId } = context;
   const shown = reference && redactId(reference);

@@ -11,7 +11,6 @@ import { runAsRead } from '../parse-options.ts';
 import { toChecked, toFailedCheck } from './check.ts';
 import { assertService, resolveOrigin } from './claim.ts';
 
-/** A call that resolves a payment. */
 interface ResolveCall {
   readonly idempotencyKey: string;
   readonly resolution: Resolution;

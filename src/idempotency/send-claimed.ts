@@ -21,7 +21,6 @@ import { ABORT_GRACE, type CreateRequest, type Decided, type KeyedCall, type Ori
 import { type KeyContext, leaseExpiredError, modeChangedError, notSentError } from './key-errors.ts';
 import { toStoredResult, toStoredStatus } from './stored-result.ts';
 
-/** A payment that this process has claimed. */
 export interface Claim {
   readonly facts: AttemptFacts;
   readonly decided: Decided;

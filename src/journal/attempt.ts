@@ -14,7 +14,6 @@ import { claimReference } from './references.ts';
 export type RequestOutcome = WithoutClaim<AttemptOutcome>;
 type WithoutClaim<T> = T extends unknown ? Omit<T, 'isClaimed'> : never;
 
-/** An attempt, and whose it is. */
 export interface AttemptFacts {
   readonly name: RecordName;
   readonly owner: Owner;

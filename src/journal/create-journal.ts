@@ -28,7 +28,7 @@ export interface JournalOptions {
  *
  * @example
  * ```ts
- * const payments = new PaymentsClient({ journal: createJournal(storeOf(myDatabase), { lease: 10_000 }) });
+ * const payments = new PaymentsClient({ journal: createJournal(memoryStore(), { lease: 10_000 }) });
  * ```
  */
 export function createJournal(store: JournalStore, options: JournalOptions = {}): Journal {

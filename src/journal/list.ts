@@ -20,7 +20,6 @@ import { namePayment, parseStoreKey, type RecordName } from './names.ts';
 import type { ListedFound, Records } from './records.ts';
 import { findOwner } from './references.ts';
 
-/** Returns what is recorded of a payment. */
 export async function readEntry(records: Records, key: string): Promise<JournalEntry | null> {
   const named = await findPayment(records, key);
   const { record } = named?.found ?? {};
@@ -148,7 +147,6 @@ export async function countRecords(records: Records): Promise<JournalCount> {
   return { records: all, attention };
 }
 
-/** Returns what is shown of a payment. */
 export function toEntry(name: RecordName, record: LedgerRecord, number: number, now: number): JournalEntry {
   const payment = record.payments[number - 1];
   if (!payment) throw new JournalError(`There is no payment ${number}.`);

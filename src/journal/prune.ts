@@ -30,7 +30,6 @@ const pruneOptionsSchema = /* @__PURE__ */ (() =>
     unfollowed: optionalFlag('unfollowed'),
   } satisfies OptionsShape<PruneOptions>))();
 
-/** How many records are deleted at once. */
 const PAGE_SIZE = 100;
 
 /**

@@ -40,7 +40,6 @@ interface Ruled {
   readonly dueIn?: number | null;
 }
 
-/** How a change is written. */
 export interface ChangeOptions {
   /** What is known of the record: it is not read first, unless the machine has slept. */
   readonly known?: Found | undefined;
@@ -48,7 +47,6 @@ export interface ChangeOptions {
   readonly mustCommit?: boolean | undefined;
 }
 
-/** A record that was found by an index. */
 export interface ListedFound {
   readonly key: string;
   /** The time that it was found by. */
@@ -68,13 +66,11 @@ const CLOCK_FRESH_FOR = 10_000;
 /** How long a machine can sleep until the time of the store is read again, in milliseconds. */
 const MAX_SLEEP = 1_000;
 
-/** How many records are listed at once. */
 const PAGE_SIZE = 100;
 
 /** After how long a record that cannot be read is due again, in milliseconds. */
 const UNREADABLE_PAUSE = 24 * 60 * 60 * 1000;
 
-/** All records of one journal. */
 export class Records {
   readonly store: JournalStore;
   /** How long a claim holds after its last heartbeat, in milliseconds. */

@@ -47,7 +47,6 @@ export async function claimReference(
   throw overtakenError();
 }
 
-/** Returns the key of the record that has a claim. */
 const readOwner = (claim: StoredRecord | null) => claimSchema.safeParse(parseJson(claim?.text)).data?.owner;
 
 /** Whether a claim can be replaced: it is the record's own, or void. */
@@ -77,7 +76,6 @@ export async function findOwner(records: Records, reference: string): Promise<Re
   return owner === undefined ? undefined : parseStoreKey(owner);
 }
 
-/** A reference that a record has had. */
 export interface HeldReference {
   readonly name: RecordName;
   readonly reference: string;

@@ -47,7 +47,6 @@ import {
 } from './resolution.ts';
 import { changedError, otherOwnerError, ownPaymentError, unfitError } from './resolve-errors.ts';
 
-/** What a resolution asks the service for. */
 export interface AskedService {
   /** @throws {ConfigurationError} if the record belongs to another service or mode */
   assertService(record: LedgerRecord): void;
@@ -264,7 +263,6 @@ interface Written {
   readonly found: Found;
 }
 
-/** Writes a decision about what the person saw. */
 async function writeResolution(
   resolving: Resolving,
   seen: LedgerRecord,

@@ -110,9 +110,14 @@ export interface ListedRecord extends StoredRecord {
  *
  * @example
  * ```ts
+ * const records = new Map<string, { version: string; text: string }>(); // in place of it: your database
  * const journal = createJournal({
- *   read: async (key) => ({ record: await records.find(key), now: await records.readClock() }),
- *   write: async (key, change) => records.replaceWhereVersionIs(change.expected, key, change),
+ *   read: async (key) => ({ record: records.get(key) ?? null, now: Date.now() }),
+ *   async write(key, { expected, version, text }) {
+ *     if ((records.get(key)?.version ?? null) !== expected) return false;
+ *     records.set(key, { version, text });
+ *     return true;
+ *   },
  * });
  * ```
  */

@@ -5,7 +5,6 @@ import { recordWinner } from './order.ts';
 import { hasOtherAmount, isEnded, isGone, isPaid, ownsReference, seenOf } from './payment.ts';
 import { type LedgerRecord, notAfter, type Payment, type Price, putPayment, type Seen } from './record.ts';
 
-/** What a check found. */
 export type Finding =
   | {
       readonly is: 'answered';
@@ -20,9 +19,7 @@ export type Finding =
   /** An error that says nothing about the payment. */
   | { readonly is: 'temporary' };
 
-/** The circumstances of a check. */
 export interface CheckTimes {
-  /** When it was asked. */
   readonly askedAt: number;
   readonly now: number;
   /** From 0 to 1. */

@@ -23,7 +23,6 @@ import {
 } from './payment.ts';
 import { type LedgerRecord, notAfter, type Payment, toPlannedTime } from './record.ts';
 
-/** How far an order is. */
 export type OrderState = 'paid' | 'in_review' | 'processing' | 'unpaid';
 
 /** Why a person has to decide about a payment. */
@@ -66,7 +65,6 @@ export function recordWinner(record: LedgerRecord): LedgerRecord {
   return index < 0 ? record : { ...record, winner: index + 1 };
 }
 
-/** Returns how far the order is. */
 export function getState(record: LedgerRecord, now: number): OrderState {
   if (record.winner !== undefined) return 'paid';
   if (findReviewed(record, now)) return 'in_review';
@@ -99,7 +97,6 @@ const MAX_PAYMENTS = 50;
 export const hasRoom = ({ payments }: LedgerRecord) =>
   payments.length < MAX_PAYMENTS || payments.at(-1)?.charge.is === 'none';
 
-/** Whether the customer can pay now. */
 export const canPay = (record: LedgerRecord, now: number) =>
   getState(record, now) === 'unpaid' && hasRoom(record);
 
@@ -247,7 +244,6 @@ export function isPrunable(record: LedgerRecord, { now, before, unfollowed = fal
   return listOwed(record, now).length === 0 && !payments.some((payment) => isFollowed(payment, now));
 }
 
-/** Whether any payment of a record holds a reference. */
 export const namesReference = (record: LedgerRecord, reference: string) =>
   record.payments.some((payment) => holdsReference(payment, reference));
 

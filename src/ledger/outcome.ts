@@ -23,7 +23,6 @@ import {
   type RecordedResult,
 } from './record.ts';
 
-/** A charge that the service made. */
 export interface MadeCharge {
   readonly is: 'made';
   readonly result: RecordedResult;
@@ -35,7 +34,6 @@ export interface MadeCharge {
   readonly isNamedElsewhere?: boolean | undefined;
 }
 
-/** What came of an attempt. */
 export type AttemptOutcome =
   | { readonly is: 'none'; readonly why: 'not_sent' | 'rejected'; readonly error?: RecordedError | undefined }
   | {
@@ -90,7 +88,6 @@ function keepNamed(record: LedgerRecord, reference: string | undefined, now: num
   return added ? putPayment(record, record.payments.length + 1, added) : record;
 }
 
-/** Records what came of an attempt. */
 export function complete(
   before: LedgerRecord | null,
   owner: Owner,

@@ -42,7 +42,6 @@ export const isOpen = (payment: Payment, now: number) =>
 /** The service said `success`, of whatever amount. */
 export const isSuccess = (payment: Payment) => seenOf(payment)?.status === 'success';
 
-/** Its transaction has another amount or currency. */
 export const hasOtherAmount = (payment: Payment, now: number) =>
   isOpen(payment, now) && seenOf(payment)?.other !== undefined;
 
@@ -144,6 +143,5 @@ export function seenOf(payment: Payment): Seen | undefined {
   return seen && ownsReference(payment, seen.reference) ? seen : undefined;
 }
 
-/** Whether two prices are the same. */
 export const isSamePrice = (one: Price, other: Price) =>
   one.amount === other.amount && one.currency === other.currency;

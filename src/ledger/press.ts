@@ -11,7 +11,6 @@ const FRESH_FOR = 1_000;
 /** How many request ids of a payment are kept. */
 const MAX_REQUEST_IDS = 20;
 
-/** What a payment is asked to be. */
 export interface Ask
   extends Pick<
     Payment,
@@ -27,14 +26,12 @@ export interface Press {
   readonly ask: Ask;
   /** How long a claim holds without a heartbeat, in milliseconds. */
   readonly lease: number;
-  /** When the press began. */
   readonly since: number;
   readonly now: number;
   /** Whether the customer wants another payment while one is under way. */
   readonly startAnother: boolean;
 }
 
-/** What a press has to do. */
 export type PressDecision =
   /** Nothing: the order is paid, or a person decides. */
   | { readonly do: 'paid' | 'in_review' }
@@ -60,7 +57,6 @@ export interface Pressed {
   readonly decision: PressDecision;
 }
 
-/** Whose record it is. */
 export type Owner = Pick<LedgerRecord, 'kind' | 'service'>;
 
 export function createRecord({ kind, service }: Owner, { amount, currency }: Price): LedgerRecord {

@@ -23,7 +23,6 @@ const errorSchema = z.object({ code: z.string(), status: z.nullable(z.number()) 
 /** What the service returned of a transaction, with its documented fields alone. */
 const resultSchema = z.looseObject({ reference: z.string() });
 
-/** What is known of the charge of a payment. */
 const chargeSchema = z.discriminatedUnion('is', [
   /** A process is about to send the request, or has sent it. It holds the payment until then, unless it renews its lease. */
   z.object({
@@ -53,13 +52,11 @@ const chargeSchema = z.discriminatedUnion('is', [
     reference: z.optional(z.string()),
     error: z.optional(errorSchema),
   }),
-  /** The service made the charge. */
   z.object({ is: z.literal('made'), result: resultSchema }),
   /** A person dealt with it outside. `reference` is that of a charge that was made, `named` that of one that was unknown. */
   z.object({ is: z.literal('closed'), reference: z.optional(z.string()), named: z.optional(z.string()) }),
 ]);
 
-/** What the checks of one transaction found. */
 const seenSchema = z.object({
   reference: z.string(),
   /** As the last check that got a transaction found it. A `success` stays. */
@@ -102,11 +99,9 @@ const resolutionSchema = z.object({
     z.enum(['not_charged', 'closed', 'accepted', 'taken_back']),
     z.object({ reference: z.string() }),
   ]),
-  /** The attempt that it is about. */
   attempt: z.string(),
   /** What it replaced: `taken_back` brings it back. */
   replaced: z.object({ charge: chargeSchema, accepted: z.boolean() }),
-  /** Whether the person saw a `success`. */
   sawSuccess: z.boolean(),
 });
 
@@ -139,7 +134,6 @@ const paymentSchema = z.object({
   /** How many requests were sent, or might have been, and the `X-Request-Id` of the latest of them. */
   attempts: z.number(),
   requestIds: z.array(z.string()),
-  /** When the latest attempt began. */
   createdAt: time,
   /** Its place in the order of presses. 0: no press asked for it. */
   pressed: z.number(),
@@ -161,9 +155,7 @@ const recordSchema = z.object({
   kind: z.enum(['order', 'key']),
   /** A digest of base URL and mode. */
   service: z.string(),
-  /** The price last asked for. */
   price: priceSchema,
-  /** How many presses asked for a payment. */
   presses: z.number(),
   /** The number of the payment that pays the order. Once it is there it never changes. */
   winner: z.optional(z.number()),

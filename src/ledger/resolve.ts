@@ -57,7 +57,6 @@ const FITTING: Readonly<Record<AttentionReason, readonly PlainDecision[]>> = {
 const findReason = (record: LedgerRecord, number: number, now: number) =>
   listAttention(record, now).find((item) => item.number === number)?.reason;
 
-/** Returns the decisions that fit a payment now. */
 export function listFitting(record: LedgerRecord, number: number, now: number): PlainDecision[] {
   const payment = record.payments[number - 1];
   const reason = findReason(record, number, now);

@@ -1,6 +1,5 @@
 import type { AttentionItem, JournalEntry, JournalState } from '../journal/journal.ts';
 
-/** What each state means, in a few words. */
 export const STATES: Readonly<Record<JournalState, string>> = {
   unknown: 'unresolved: a charge might exist',
   begun: 'in progress: a process is charging now',

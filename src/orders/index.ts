@@ -51,8 +51,9 @@ export interface OrderPayments {
    *
    * @example
    * ```ts
-   * const status = await orderPayments.charge('17', { amount: '25.50', currency: 'GHS', customer_email, phone, network });
-   * if (status.state === 'processing') show('Approve the payment on your phone.');
+   * const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' } as const;
+   * const { state } = await orderPayments.charge('17', { amount: '25.50', currency: 'GHS', ...customer });
+   * if (state === 'processing') console.log('Approve the payment on your phone.');
    * ```
    */
   charge(order: string, input: ChargeMobileMoneyInput, options?: OrderPressOptions): Promise<OrderStatus>;
@@ -66,8 +67,8 @@ export interface OrderPayments {
    *
    * @example
    * ```ts
-   * const status = await orderPayments.checkout('17', { amount: '25.50', currency: 'GHS', customer_email });
-   * if (status.state === 'processing' && status.payment.checkout_url) redirect(status.payment.checkout_url);
+   * const status = await orderPayments.checkout('17', { amount: '25.50', customer_email: 'ama@example.com' });
+   * if (status.state === 'processing') console.log('redirect to', status.payment.checkout_url);
    * ```
    */
   checkout(order: string, input: InitializeInput, options?: OrderPressOptions): Promise<OrderStatus>;
@@ -77,7 +78,7 @@ export interface OrderPayments {
    * @throws {ConfigurationError} if an argument or an option is not valid, or the order belongs to another service or mode.
    * @throws {JournalError} if the journal failed.
    *
-   * @example if ((await orderPayments.read('17')).state === 'paid') show('Thank you. Your order is paid.');
+   * @example if ((await orderPayments.read('17')).state === 'paid') console.log('paid');
    */
   read(order: string, options?: OrderReadOptions): Promise<OrderStatus>;
   /**
@@ -114,7 +115,7 @@ export interface OrderPayments {
    *
    * @throws {AuthenticationError} if the service refuses the API key. The payments stay due.
    * @throws {PermissionError} if the service allows no check. They are made again after a pause.
-   * @throws {ConfigurationError} if an option cannot work, or if the store of the journal has no `claimDue`.
+   * @throws {ConfigurationError} if an option cannot work, your `apiKey` function fails, or the store has no `claimDue`.
    * @throws {JournalError} if the journal failed. What was not recorded is done again.
    * @throws {ClosedError} if the client is closed.
    *
@@ -127,7 +128,7 @@ export interface OrderPayments {
    *
    * @throws {ConfigurationError} if an option cannot work, or if the store of the journal has no `claimDue`.
    *
-   * @example await orderPayments.run({ signal });
+   * @example await orderPayments.run();
    */
   run(options?: RunOptions): Promise<void>;
   /**
@@ -135,7 +136,7 @@ export interface OrderPayments {
    * bytes), of any form, or a reference. It is never believed, so anyone can send one. A body without a reference is written
    * to `logger`, or with `console.error`, once. It never rejects.
    *
-   * @example await orderPayments.notify(request.body);
+   * @example await orderPayments.notify('{ "data": { "reference": "TXN-8F2K1" } }');
    */
   notify(body: unknown): Promise<void>;
 }
@@ -148,13 +149,15 @@ export interface OrderPayments {
  *
  * @example
  * ```ts
- * const journal = postgresJournal(pool);
+ * import { Pool } from 'pg';
+ *
+ * const journal = postgresJournal(new Pool());
  * const payments = new PaymentsClient({ journal });
  * const orderPayments = createOrderPayments({
  *   payments,
  *   journal,
- *   onPaid: ({ order }) => deliver(order),
- *   onAttention: ({ order, reason }) => alert(`order ${order}: ${reason}`),
+ *   onPaid: ({ order }) => console.log(`deliver order ${order}`),
+ *   onAttention: ({ key, reason }) => console.error(`ALERT: ${key} is ${reason}`),
  * });
  * ```
  */

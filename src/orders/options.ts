@@ -20,7 +20,7 @@ export interface OrderPaymentsOptions {
    * Called once the order is paid: deliver it. It is called at least once, and for one payment of an order only, so it must do
    * nothing if it has done so before. If it throws, it is called again later. `sweep` and `run` call it.
    *
-   * @example onPaid: ({ order }) => deliver(order)
+   * @example onPaid: ({ order }) => console.log(`deliver order ${order}`)
    */
   onPaid: (paid: PaidPayment) => unknown;
   /**
@@ -35,7 +35,7 @@ export interface OrderPaymentsOptions {
    * - `price_changed`: it was paid, and the order was asked for at another price since: accept it, or pay it back and close it.
    * - `unreadable`: for a day, no check could read the transaction.
    *
-   * @example onAttention: ({ order, key, reason }) => alert(`order ${order}, ${key}: ${reason}`)
+   * @example onAttention: ({ key, reason }) => console.error(`ALERT: ${key} is ${reason}`)
    */
   onAttention: (attention: OrderAttention) => unknown;
   /**
@@ -43,7 +43,7 @@ export interface OrderPaymentsOptions {
    * again. It is called at least once for each such payment. It is not called for what a person decided.
    *
    * @default none
-   * @example onUnpaid: ({ order }) => remind(order)
+   * @example onUnpaid: ({ order }) => console.log(`remind the customer of order ${order}`)
    */
   onUnpaid?: ((unpaid: UnpaidPayment) => unknown) | undefined;
 }

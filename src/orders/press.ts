@@ -304,7 +304,6 @@ function isThrown(error: unknown): boolean {
   return isOwn || !isPaymentsError(error);
 }
 
-/** Whether no charge exists. */
 const isWithoutCharge = (error: unknown) =>
   isPaymentsError(error) && (error.outcome === 'not_sent' || error.outcome === 'rejected');
 

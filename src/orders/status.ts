@@ -133,7 +133,6 @@ function toReviewReason(reason: AttentionReason | undefined): ReviewReason {
   }
 }
 
-/** Returns a payment as it is shown. */
 export function toOrderPayment(
   order: string,
   record: LedgerRecord,

@@ -1,21 +1,16 @@
-/** The producer's end of a channel. */
 export interface Channel<Value> {
   /** Whether the reader waits for a value and none is queued. */
   readonly isIdle: boolean;
   /** Whether values still reach the reader. */
   readonly isOpen: boolean;
   push(value: Value): void;
-  /** Ends the reading after the queued values. */
   end(): void;
-  /** Ends the reading with an error, after the queued values. */
   fail(error: unknown): void;
   /** Ends the reading with an error, and drops the queued values. */
   abort(error: unknown): void;
 }
 
-/** What fills a channel. */
 export interface Producer {
-  /** Called each time the channel becomes idle. */
   onIdle?(): void;
   /** Stops all work at once. Called when the channel ends or the reader leaves, and again before `close`. */
   stop(): void;

@@ -42,7 +42,6 @@ export class PollLimits {
     return this.#rate.getNextStart(now) <= now;
   }
 
-  /** Counts a poll that leaves. */
   recordStart(now: number): void {
     this.#rate.recordRequest(now);
     this.#inFlight++;
@@ -111,7 +110,6 @@ export class RateLimiter {
     return leftAt + (burst * this.#interval) / fraction;
   }
 
-  /** Counts a poll that leaves. */
   recordRequest(now: number): void {
     this.#recent[this.#oldest] = now;
     this.#oldest = (this.#oldest + 1) % this.#recent.length;

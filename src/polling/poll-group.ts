@@ -75,7 +75,6 @@ export function planPollForNewWaiter(
   return pollAt < waiter.dueAt ? pollAt : group.dueAt;
 }
 
-/** Records how a poll ended. */
 export function recordResult(group: PollGroup, result: PollResult, now: number): void {
   const { callResult, error } = result;
   if (callResult) group.lastTransaction = callResult.result;

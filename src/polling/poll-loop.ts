@@ -11,7 +11,6 @@ export interface DueActions {
   startPoll(group: PollGroup, lag: number, now: number): void;
   /** Gives up the poll in flight, if there is one: the process was frozen, and its result would be too old. */
   giveUpPoll(group: PollGroup): void;
-  /** Ends a wait whose deadline has passed. */
   endWait(waiter: Waiter, now: number): void;
   listGroups(): Iterable<PollGroup>;
 }

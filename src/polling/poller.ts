@@ -156,7 +156,6 @@ export class Poller {
     this.#closing.removeEventListener('abort', this.#endAll);
   }
 
-  /** Gives up the request in flight. */
   #abortPoll(group: PollGroup, reason: Error): void {
     group.inFlight?.abort(reason);
     group.inFlight = undefined;
@@ -263,7 +262,6 @@ export class Poller {
   }
 }
 
-/** The client's options that the poller reads. */
 export type PollerOptions = Pick<
   NormalizedOptions,
   'polling' | 'report' | 'redactReference' | 'timeout' | 'headers'
@@ -289,7 +287,6 @@ function createPollCall(
   };
 }
 
-/** Sends the request of one poll. */
 type SendPoll = (call: ReturnType<typeof createPollCall>) => Promise<CallResult<Transaction>>;
 
 const TOO_OLD = /* @__PURE__ */ new Error(

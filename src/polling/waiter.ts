@@ -47,7 +47,6 @@ export interface PollGroup extends HeapItem {
   /** When `notify` last brought a poll forward, and whether it was called during the poll in flight. */
   notifiedAt: number;
   isNotified: boolean;
-  /** Aborts the request in flight. */
   inFlight: AbortController | undefined;
 }
 
@@ -120,7 +119,6 @@ function getElapsed({ startedMono }: Waiter, now: number): number {
   return Math.max(0, Math.round(now - startedMono));
 }
 
-/** How a poll ended. */
 export type PollResult =
   | { callResult: CallResult<Transaction>; error: undefined }
   | { callResult: undefined; error: unknown };

@@ -5,7 +5,6 @@ export interface Abortable<Member> {
   next: Member | null;
 }
 
-/** All members that one signal ends. */
 export interface AbortGroup<Member> {
   readonly signal: AbortSignal;
   readonly listener: () => void;

@@ -1,6 +1,5 @@
 import { nextTurn, withDeadline } from './timing.ts';
 
-/** A call that has not ended. */
 export interface CallInFlight {
   readonly name: string;
   /** What tells which call it is, such as its idempotency key. */

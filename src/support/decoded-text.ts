@@ -3,7 +3,6 @@
 /** A text as it reads with escapes decoded, and the position of each of its characters in the source. */
 export interface DecodedText {
   text: string;
-  /** Returns where the source of the character at `index` starts. */
   startOf(index: number): number;
   /** Returns where the source of the character at `index` ends. */
   endOf(index: number): number;

@@ -205,7 +205,6 @@ function findNumber(phone: string): Find[] {
  */
 const BETWEEN = '[\\0-/:-@[-`{-\\xbf\\u2000-\\u206f\\u2212\\u3000-\\u303f\\ufe00-\\ufe6f\\ufeff-\\uff0f]';
 
-/** Finds phone numbers that are not known. */
 function findPhones(text: string): Span[] {
   return Array.from(text.matchAll(PHONE_LIKE)).flatMap(({ groups, index }): Span[] => {
     const { length } = groups?.phone ?? '';

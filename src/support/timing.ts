@@ -17,7 +17,6 @@ export const NOTIFY_INTERVAL = 1_000;
 /** A replica of the service can lag behind: a 404 is permanent once it has lasted this long, in milliseconds. */
 export const NOT_FOUND_GRACE = 10_000;
 
-/** A time limit has passed. */
 export class DeadlineExceeded extends Error {}
 
 /** The caller's signal was aborted. Its reason can be anything. */

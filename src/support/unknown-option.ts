@@ -46,7 +46,6 @@ export function findNearestName(given: string, known: readonly string[]): string
   return nearest;
 }
 
-/** How many letters can differ. */
 const MAX_DISTANCE = 2;
 
 /** Counts the letters to insert, leave out or replace (the Levenshtein distance). */

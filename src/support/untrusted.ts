@@ -1,6 +1,5 @@
 /** Values of unknown form: from a service, a database, a runtime or a caller's code. */
 
-/** Returns what `read` returns, or `undefined` if it throws. */
 export function orUndefined<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -9,7 +8,6 @@ export function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
-/** Parses JSON, or returns `undefined` if the text is not JSON. */
 export function parseJson(text: unknown): unknown {
   return orUndefined((): unknown => JSON.parse(String(text)));
 }

@@ -6,14 +6,12 @@ import type { Network } from '../api/input.ts';
 /** Markup with every value escaped. */
 export type Html = ReturnType<typeof html>;
 
-/** A whole page. */
 export interface Document {
   title: string;
   /** The class of the body, for the style sheet. */
   name: string;
   style: string;
   icon: string;
-  /** More elements of the head. */
   head?: Html | undefined;
   /** Where the body's server-sent events come from. */
   events?: string | undefined;
@@ -21,7 +19,6 @@ export interface Document {
   body: Html;
 }
 
-/** Renders a whole page. */
 export function renderDocument({ title, name, style, icon, head, events, header, body }: Document): Html {
   return html`<!doctype html>
 <html lang="en">

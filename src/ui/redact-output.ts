@@ -1,6 +1,5 @@
 import { createRedact, redactButUuids } from '../support/redact.ts';
 
-/** Redacts what the command prints. */
 export interface OutputRedaction {
   /** For what the journal holds. An operator must be able to copy a key exactly, so only API keys are redacted. */
   recorded(text: string): string;

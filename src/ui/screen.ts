@@ -36,7 +36,6 @@ export interface Screen {
   readonly stopped: AbortSignal;
   /** Returns recorded text as it can be shown: without API keys, and with escapes. */
   show(text: string): string;
-  /** Whether a person can be asked. */
   readonly canAsk: boolean;
   /** Returns what the person types, without spaces around it; `''` if the input ends. */
   ask(question: string): Promise<string>;

@@ -36,7 +36,6 @@ function explainListenError(error: unknown, host: string, port: number): string 
   }
 }
 
-/** Returns the address of a server that listens on `host`. */
 export function urlOf(server: Server, host: string): string {
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;

@@ -22,7 +22,6 @@ export type ConformanceCases = Readonly<Record<string, (context: ConformanceCont
 /** A part of {@link JournalStore} that a store can be without. */
 export type OptionalPart = 'list' | 'followUps' | 'prune';
 
-/** The methods of each part. */
 export const optionalMethods = {
   list: ['list', 'count'],
   followUps: ['claimDue', 'countDue'],
@@ -157,14 +156,12 @@ export async function readNow(store: JournalStore): Promise<number> {
   return Math.floor((await store.read('nothing')).now);
 }
 
-/** Waits until a time has come by the store's clock. */
 export async function waitUntil(store: JournalStore, time: number): Promise<void> {
   for (let poll = 0; (await readNow(store)) <= time + CLOCK_TOLERANCE; poll++) await pausePoll(poll);
 }
 
 type DueStore = JournalStore & Part<'followUps'>;
 
-/** Claims what is due. */
 export async function claim(store: DueStore, lease: number, kind: RecordKind = 'order', limit = 100) {
   const claimed = await store.claimDue({ kind, limit, lease });
   const { length } = claimed.records;

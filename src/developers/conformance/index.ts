@@ -50,23 +50,12 @@ export interface JournalConformanceOptions {
  *
  * @example
  * ```ts
- * for (const { name, run } of journalConformance((storage) => myStore(storage))) {
- *   test(name, run);
- * }
- * ```
+ * import { test } from 'node:test';
  *
- * @example
- * ```ts
- * const cases = journalConformance((storage) => {
- *   const connection = connect();
- *   return { store: storeOn(connection, storage), close: () => connection.end() };
- * });
- * ```
- *
- * @example
- * ```ts
- * // A store with read and write only: it protects charges.
- * const cases = journalConformance(openStore, { without: ['list', 'followUps', 'prune'] });
+ * const stores: Record<string, ReturnType<typeof memoryStore>> = {}; // in place of them: tables of your database
+ * const open = (storage: string) => (stores[storage] ??= memoryStore());
+ * // `without: ['list', 'followUps', 'prune']` is for a store with read and write only.
+ * for (const { name, run } of journalConformance(open)) test(name, run);
  * ```
  */
 export function journalConformance(open: OpenStore, options: JournalConformanceOptions = {}): JournalCase[] {

@@ -95,7 +95,6 @@ export const listCases: ConformanceCases = {
   },
 };
 
-/** Returns the records of all pages. */
 async function listPages(
   store: Required<Pick<JournalStore, 'list'>>,
   by: ListQuery['by'],

@@ -85,7 +85,7 @@ export interface PaymentControls {
    * @throws {Error} if there is a double charge: it names both references.
    * @throws {ConfigurationError} if an option is unknown.
    * @throws {RangeError} if `within` is no number or negative, or if `purchases` is no whole number from 1.
-   * @example afterEach(() => mock.expectNoDoubleCharge());
+   * @example mock.expectNoDoubleCharge();
    */
   expectNoDoubleCharge(options?: { within?: number; purchases?: number }): void;
   /**
@@ -102,12 +102,7 @@ export interface PaymentControls {
    * @throws {JournalError} if the journal cannot be read.
    * @throws {RangeError} if `within` is no number or negative, or if `purchases` is no whole number from 1.
    *
-   * @example
-   * ```ts
-   * await orderPayments.charge('17', details);
-   * await orderPayments.charge('18', details); // the customer buys the same again
-   * await mock.expectNoDoubleCharge({ journal });
-   * ```
+   * @example await mock.expectNoDoubleCharge({ journal });
    */
   expectNoDoubleCharge(options: { within?: number; purchases?: number; journal: Journal }): Promise<void>;
   /** The webhooks: who receives them, their faults, and what was sent. */
@@ -148,7 +143,6 @@ function parseDoubleChargeOptions(options: unknown) {
   return { rules: { within, purchases }, journal };
 }
 
-/** Creates the controls of a service, for the mock and for the sandbox. */
 export function createControls(service: PaymentService, webhooks: Webhooks): PaymentControls {
   const { ledger } = service;
   const toTransaction = (entry: Entry): Transaction =>

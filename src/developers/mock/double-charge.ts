@@ -5,7 +5,6 @@ import type { Exchange } from '../service/service.ts';
 /** A load test can make thousands of pairs. A message that names all of them is useless. */
 const MAX_NAMED_PAIRS = 20;
 
-/** Two charges that should be one. */
 export interface DoubleCharge {
   readonly first: string;
   readonly second: string;
@@ -28,7 +27,6 @@ export interface DoubleChargeRules {
   readonly orders?: ReadonlyMap<string, string> | undefined;
 }
 
-/** Throws if two charges should be one. */
 export function assertNoDoubleCharge(entries: readonly Entry[], rules: DoubleChargeRules): void {
   const { purchases = 1, orders } = rules;
   const found = findDoubleCharges(entries, rules, MAX_NAMED_PAIRS + 1);

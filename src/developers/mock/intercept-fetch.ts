@@ -10,7 +10,6 @@ type Fetch = typeof globalThis.fetch;
 
 const listening = new Set<Responder>();
 
-/** The fetch that each of ours has replaced. */
 const replacedFetches = new WeakMap<Fetch, Fetch>();
 
 /**
@@ -94,7 +93,6 @@ async function respondAsFetch(
   }
 }
 
-/** Returns whether a URL is the base URL, or below it. */
 export function isBelow(baseUrl: string, url: string): boolean {
   return url.startsWith(baseUrl) && /^(?:[/?#]|$)/.test(url.slice(baseUrl.length));
 }

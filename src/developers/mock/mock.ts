@@ -75,7 +75,7 @@ export interface MockPayments extends PaymentControls {
    * Only the global `fetch` is replaced. A client with a `fetch` or a `transport` of its own does not reach the mock.
    *
    * @throws {Error} if another mock listens at this base URL, or if there is no global `fetch`
-   * @example beforeAll(() => mock.listen());
+   * @example mock.listen();
    */
   listen(): void;
   /**
@@ -83,7 +83,7 @@ export interface MockPayments extends PaymentControls {
    * Transactions, charges and requests stay, so that a test can read them. Calling it twice, or without `listen`, is safe,
    * and `listen` can follow it.
    *
-   * @example afterAll(() => mock.close());
+   * @example mock.close();
    */
   close(): void;
   /** Calls {@link close}, at the end of the scope of `using`. */
@@ -96,7 +96,12 @@ export interface MockPayments extends PaymentControls {
    * `onUnhandledRequest: 'bypass'` (MSW 2) or `onUnhandledFrame: 'bypass'` (MSW 3).
    *
    * @throws {Error} if MSW is not installed
-   * @example const server = setupServer(...mock.handlers);
+   * @example
+   * ```ts
+   * import { setupServer } from 'msw/node';
+   *
+   * setupServer(...mock.handlers).listen();
+   * ```
    */
   readonly handlers: HttpHandler[];
 }
@@ -117,14 +122,13 @@ export interface MockPayments extends PaymentControls {
  * @example
  * ```ts
  * const mock = createMockPayments();
- * const server = setupServer(...mock.handlers); // of msw/node; without MSW: mock.listen()
- * server.listen();
+ * mock.listen();
  * const payments = new PaymentsClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
  *
  * const { reference } = await payments.initialize({ amount: '25.50', customer_email: 'ama@example.com' });
  * mock.approve(reference);
  * (await payments.verify(reference)).status; // 'success'
- * server.close();
+ * mock.close();
  * ```
  */
 export function createMockPayments(options: MockPaymentsOptions = {}): MockPayments {

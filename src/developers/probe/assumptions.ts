@@ -274,7 +274,7 @@ export const assumptionsBySection: Readonly<Record<string, Readonly<Record<strin
     'webhook-reference': {
       sentence: 'a webhook contains the reference of its transaction.',
       leans: 'notify, which finds the reference in the body',
-      todo: 'Call notify without a body, or leave webhooks out: polls and follow-ups find every result.',
+      todo: 'Leave webhooks out: polls and follow-ups find every result without them.',
       ask: 'In which field does a webhook name the transaction?',
     },
   },

@@ -17,7 +17,6 @@ export interface PageTask {
   readonly isAgain: boolean;
 }
 
-/** A webhook that arrived. */
 export interface Arrived {
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: string;
@@ -310,7 +309,6 @@ function describeReply({ status, json, text, headers }: Reply): string {
   return `${status}; ${isRecord(json) ? `JSON (${listFieldNames(json).join(', ')})` : other}${id}`;
 }
 
-/** Lists the fields of an object, and of those in it. */
 function listFieldNames(value: unknown): string[] {
   if (!isRecord(value)) return [];
   return Object.entries(value).flatMap(([name, field]) => {

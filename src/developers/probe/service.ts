@@ -28,7 +28,6 @@ export interface ProbeAccess {
   readonly idleTime: number;
 }
 
-/** What came back. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -47,7 +46,6 @@ interface SentRequest {
   readonly apiKey?: string | null;
 }
 
-/** So many are made at most. */
 const MAX_TRANSACTIONS = 12;
 
 export const SMALLEST = { amount: 1, currency: 'GHS' } as const;

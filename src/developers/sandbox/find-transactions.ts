@@ -12,7 +12,6 @@ export interface TransactionFilter {
   readonly before: string;
 }
 
-/** One page of the transactions that were found. */
 export interface FoundTransactions {
   /** Newest first. */
   readonly entries: readonly Entry[];
@@ -22,7 +21,6 @@ export interface FoundTransactions {
   readonly newer: number;
 }
 
-/** The values of {@link TransactionFilter.status}. */
 export const statusFilters = [...transactionStatuses, ...failures] as const;
 
 const MAX_SEARCH_CHARS = 255;

@@ -33,12 +33,10 @@ export function refuseOtherHosts(ownUrl: string, allowHosts: readonly string[]):
 const isOwnOrigin = (origin: string, ownUrl: string, requestUrl: string) =>
   origin === ownUrl || origin === new URL(requestUrl).origin;
 
-/** Refuses the forms of other sites. */
 export function refuseOtherForms(ownUrl: string): MiddlewareHandler {
   return csrf({ origin: (origin, c) => isOwnOrigin(origin, ownUrl, c.req.url) });
 }
 
-/** Whether it is the error of {@link refuseOtherForms}. */
 export function isForeignForm(error: unknown): boolean {
   return error instanceof HTTPException && error.status === 403;
 }

@@ -67,7 +67,8 @@ const MAX_KEPT_CHARS = 16_384;
  * await using sandbox = await startSandbox();
  * const payments = new PaymentsClient({ baseUrl: sandbox.baseUrl, apiKey: sandbox.liveKey });
  *
- * const { reference } = await payments.chargeMobileMoney(charge);
+ * const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' } as const;
+ * const { reference } = await payments.chargeMobileMoney({ amount: '25.50', ...customer });
  * sandbox.approve(reference); // or open sandbox.url + '/phone' and type a PIN
  * ```
  */

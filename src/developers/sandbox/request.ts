@@ -30,7 +30,6 @@ export async function parseBody<T>(c: Context, schema: z.ZodMiniType<T>): Promis
   return validate(schema, body, 'body');
 }
 
-/** Parses the query of a request. */
 export function parseQuery<T>(c: Context, schema: z.ZodMiniType<T>): T {
   return validate(schema, c.req.query(), 'query');
 }

@@ -6,10 +6,8 @@ import type { Exchange, PaymentService } from '../service/service.ts';
 import type { WebhookDelivery } from '../service/webhook-delivery.ts';
 import { LIVE_KEY } from './options.ts';
 
-/** What a transaction is shown with. */
 interface ShownTransaction {
   readonly service: PaymentService;
-  /** The address of the sandbox. */
   readonly url: string;
   /** Where the checkout page leads back to if the payment names no address. */
   readonly returnUrl: string | undefined;

@@ -41,7 +41,6 @@ export interface ScriptApiContext {
   readonly webhooks: Webhooks;
   readonly controls: PaymentControls;
   readonly access: Access;
-  /** The address of the sandbox. */
   readonly url: string;
   /** Where the checkout page leads back to, unless the payment names another address. */
   readonly returnUrl: string | undefined;

@@ -1,13 +1,10 @@
 import type { Fault } from './faults.ts';
 import { JSON_TYPE, type SuccessBody } from './responses.ts';
 
-/** What a fault needs of the request that it breaks. */
 export interface FaultContext {
-  /** Executes the request, and returns the documented response. */
   act(): SuccessBody;
   /** Makes the customer approve after `delay` milliseconds. */
   approveAfter(reference: string, delay: number): void;
-  /** Returns a signal that aborts when the client has disconnected. */
   getDisconnectSignal(): AbortSignal;
 }
 

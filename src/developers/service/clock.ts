@@ -52,7 +52,6 @@ export class Clock {
     for (const alarm of this.#alarms) this.#start(alarm);
   }
 
-  /** Cancels everything that is scheduled. */
   clear(): void {
     for (const alarm of this.#alarms) this.#cancel(alarm);
   }

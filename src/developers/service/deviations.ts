@@ -6,7 +6,6 @@ interface ReceivedRequest {
   url: string;
   readonly headers: Headers;
   readonly text: string;
-  /** Its fields. */
   readonly body: Record<string, unknown>;
 }
 
@@ -15,11 +14,9 @@ interface Returned {
   status: number;
   readonly headers: Headers;
   readonly body: Record<string, unknown>;
-  /** The fields of the transaction. */
   readonly data: Record<string, unknown>;
 }
 
-/** The API keys of the service. */
 interface Keys {
   readonly testKey: string;
   readonly liveKey: string;
@@ -57,7 +54,6 @@ const onStart = (label: string, change: (returned: Returned) => unknown) =>
     if (url.endsWith('/initialize') && returned.status === 200) change(returned);
   });
 
-/** Changes the amount of each request. */
 const onAmount = (label: string, change: (amount: number) => number) =>
   onRequest(label, ({ body }) => {
     if (typeof body.amount === 'number') body.amount = change(body.amount);

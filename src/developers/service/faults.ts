@@ -209,21 +209,17 @@ const webhookDelay = () =>
 export const webhookFaultSchema = z.discriminatedUnion(
   'kind',
   [
-    /** The webhook arrives late. */
     defineFault('late', 'late: sent after a delay', {
       /** In milliseconds on the service's clock. @default 10_000 */
       delay: webhookDelay(),
     }),
-    /** The same webhook arrives twice. */
     defineFault('twice', 'twice', {}),
-    /** The webhook is never sent. */
     defineFault('lost', 'lost: never sent', {}),
     /**
      * Before the real webhook there is another that the service did not send: it claims a payment that does not exist,
      * another amount, or a success. Without a field it claims `success`.
      */
     defineFault('forged', 'forged: a false one before it', forgedFields),
-    /** The webhook arrives before verify reports the status that it names. */
     defineFault('early', 'early: before verify reports it', {
       /** How long verify still reports the status of before, in milliseconds on the service's clock. @default 3_000 */
       delay: webhookDelay(),
@@ -234,7 +230,6 @@ export const webhookFaultSchema = z.discriminatedUnion(
 
 type KindsSchema = typeof faultSchema | typeof webhookFaultSchema;
 
-/** One kind of a fault: an object with its fields. */
 export type KindSchema = KindsSchema['def']['options'][number];
 
 /** Returns the kinds of {@link faultSchema} or {@link webhookFaultSchema} by their names. */
@@ -243,7 +238,6 @@ export function listKinds(schema: KindsSchema): ReadonlyMap<string, KindSchema> 
   return new Map(options.flatMap((option) => option.shape.kind.def.values.map((kind) => [kind, option])));
 }
 
-/** A fault for requests of an operation. */
 export interface FaultOrder {
   readonly operation: OperationName;
   readonly fault: Fault;

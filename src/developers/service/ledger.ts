@@ -22,7 +22,6 @@ export interface Entry {
   readonly createdAt: number;
   /** The phone that was charged. `null` for a checkout payment. */
   readonly mobileMoney: { readonly phone: string; readonly network: Network } | null;
-  /** Where the checkout page leads back to. */
   readonly returnUrl: string | null;
   status: KnownStatus;
   /** Why it failed: the customer declined or the payment was rejected, or nobody answered the prompt. */
@@ -40,7 +39,6 @@ export interface Entry {
   plannedSeq: number;
 }
 
-/** A Mobile Money charge. */
 export type ChargeEntry = Entry & { readonly mobileMoney: NonNullable<Entry['mobileMoney']> };
 
 export function isCharge(entry: Entry): entry is ChargeEntry {
@@ -159,7 +157,6 @@ export class Ledger {
     for (const entry of entries) this.#add(entry);
   }
 
-  /** Returns all transactions as they are now. */
   list(): Entry[] {
     return [...this.#entries.values()].map((entry) => this.#settleIfDue(entry));
   }
@@ -179,7 +176,6 @@ export class Ledger {
     return entry;
   }
 
-  /** Returns the status that a verify reports now. */
   getReportedStatus({ status, hidden }: Entry): KnownStatus {
     return hidden && this.#clock.now() < hidden.until ? hidden.status : status;
   }

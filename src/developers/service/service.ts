@@ -35,7 +35,6 @@ export interface RecordedRequest {
   readonly body: unknown;
 }
 
-/** A request and its response. */
 export interface Exchange {
   readonly request: RecordedRequest;
   /** The mode of its key. `null` if the key is missing or not valid. */
@@ -44,11 +43,9 @@ export interface Exchange {
   readonly hasKey: boolean;
   /** When the request arrived, in epoch milliseconds. */
   readonly at: number;
-  /** The transaction that it created or read, or `null`. */
   readonly reference: string | null;
   /** The status of that transaction when the service acted. `null` if it did not act. */
   readonly found: KnownStatus | null;
-  /** The fault that it met, or `null`. */
   readonly fault: Fault['kind'] | null;
   /** `null` while there is no response, and if the connection broke. */
   readonly status: number | null;

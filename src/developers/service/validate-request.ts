@@ -13,14 +13,12 @@ export interface Route {
   readonly reference: string;
 }
 
-/** A request as it came over the wire. */
 export interface WireRequest {
   readonly method: string;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** Which keys are valid, and what they can do. */
 export interface AcceptedKeys {
   readonly apiKeys: readonly string[];
   /** Charges Mobile Money with a key of the shape `sk_test_…` too. */
@@ -150,7 +148,6 @@ function readReturnUrl(body: unknown): string | undefined {
   });
 }
 
-/** Whether a `Content-Type` is that of JSON, with or without parameters. */
 export function isJsonType(contentType: string | null | undefined): boolean {
   return /^application\/json\s*(?:;|$)/i.test(contentType ?? '');
 }

@@ -2,7 +2,6 @@ import type { Clock } from './clock.ts';
 import type { WebhookAttempt, WebhookDelivery } from './webhook-delivery.ts';
 import { isAccepted, type Receiver, type Writable } from './webhook-receiver.ts';
 
-/** Where webhooks go, and how. */
 export interface WebhookTarget {
   readonly receiver: Receiver;
   readonly retryDelays: readonly number[];
@@ -22,7 +21,6 @@ interface Job {
   isHurried: boolean;
   /** It is not sent again, because there is no receiver any more. */
   isGivenUp: boolean;
-  /** Ends the wait for its time. */
   wake(): void;
   /** Settles when it is final. */
   readonly end: PromiseWithResolvers<void>;

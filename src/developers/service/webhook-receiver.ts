@@ -16,7 +16,6 @@ export type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 /** What came of one request. */
 export type Reception = Pick<WebhookAttempt, 'status' | 'body' | 'error'>;
 
-/** What receives webhooks. */
 export interface Receiver {
   /** Its address without a user name and a password, or `'handler'`. */
   readonly url: string;

@@ -80,7 +80,6 @@ export interface WebhooksContext {
   readonly deviation?: string | undefined;
 }
 
-/** What every delivery of one webhook has. */
 interface WebhookEvent {
   readonly id: string;
   readonly reference: string;

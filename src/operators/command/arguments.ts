@@ -49,7 +49,6 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** Returns the one key of a command. */
 export function takeKey({ command, keys }: Arguments): string {
   const [key, ...others] = keys;
   if (key === undefined || key === '') throw usageError(`${command} needs a key: ${command} order-17/1.`);

@@ -56,11 +56,9 @@ interface ListedCount {
   readonly listed: number;
   /** How many of them need a person. */
   readonly needed: number;
-  /** Whether there are more than the limit. */
   readonly hasMore: boolean;
 }
 
-/** Prints items until nothing reads them any more. */
 async function printItems(
   items: AsyncGenerator<Listed, void, void>,
   limit: number,

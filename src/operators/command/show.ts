@@ -236,7 +236,6 @@ function step(number: number, text: string): string[] {
   return [`  ${number}. ${wrap(text, 5).trimStart()}`];
 }
 
-/** Breaks prose into lines, and indents each. */
 function wrap(text: string, indent: number): string {
   return wrapAnsi(text, WIDTH - indent).replace(/^/gm, ' '.repeat(indent));
 }

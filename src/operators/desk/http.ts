@@ -12,7 +12,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Of every response. */
 const HEADERS = {
   'content-security-policy': POLICY,
   'x-frame-options': 'DENY',
@@ -22,7 +21,6 @@ const HEADERS = {
   'cache-control': 'no-store',
 } as const;
 
-/** Responds with a page or another text. */
 export function respond(
   text: string | { toString(): string },
   { status = 200, type = 'text/html; charset=utf-8' }: { status?: number | undefined; type?: string } = {},
@@ -54,7 +52,6 @@ const STATUSES: Readonly<Record<keyof typeof REFUSALS, number>> = {
   'too large': 413,
 };
 
-/** Refuses a request, with a text that says why. */
 export function refuseRequest(why: keyof typeof REFUSALS): Response {
   const response = respond(`${REFUSALS[why]}\n`, {
     status: STATUSES[why],
@@ -95,7 +92,6 @@ export function isOwnForm({ headers, url }: Request): boolean {
 /** More than a reason of 1,000 characters and the rest of a form, encoded. */
 const MAX_FORM_BYTES = 32 * 1024;
 
-/** Reads the fields of a form, or returns what refuses it. */
 export async function readForm(request: Request): Promise<URLSearchParams | Response> {
   const { body, bodyUsed, headers } = request;
   if (bodyUsed || !headers.get('content-type')?.startsWith('application/x-www-form-urlencoded'))

@@ -31,7 +31,7 @@ export type ReviewDesk = (request: Request) => Promise<Response>;
  *   payments,
  *   journal,
  *   orderPayments,
- *   authorize: async ({ headers }) => (await findSession(headers.get('cookie')))?.email ?? null,
+ *   authorize: ({ headers }) => headers.get('x-signed-in-user'), // set by the proxy that signs your staff in
  * });
  * const response = await desk(new Request('https://shop.example/admin/payments'));
  * ```

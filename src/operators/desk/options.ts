@@ -20,7 +20,7 @@ export interface ReviewDeskOptions {
    * and a `Response`, such as a redirect to your login, is sent as it is. What it throws rejects the call of the desk.
    *
    * @default nobody is let in
-   * @example authorize: async ({ headers }) => (await findSession(headers.get('cookie')))?.email ?? null
+   * @example authorize: ({ headers }) => headers.get('x-signed-in-user')
    */
   authorize?: ((request: Request) => Authorization | Promise<Authorization>) | undefined;
 }

@@ -10,7 +10,6 @@ import { ADVICE, explainAttention, OFFERS, REASONS, STATES } from '../words.ts';
 import type { Refused } from './decide.ts';
 import { type Asked, linkTo, type ShownPayment, type Subject } from './read.ts';
 
-/** Renders a payment of an order, or of a key. */
 export function renderPayment(shown: ShownPayment, subject: Subject, refused: Refused | undefined): Html {
   const { name, number, entry, asked } = shown;
   const { attention } = entry;
@@ -174,7 +173,6 @@ ${renderReasonField(id, own?.reason)}
 </details>`;
 }
 
-/** Renders the form that adds a transaction to an order. */
 export function renderTransactionForm(id: string, refused: Refused | undefined): Html {
   const name = `order ${id}`;
   const own = refused?.name === name ? refused : undefined;
@@ -208,5 +206,4 @@ const renderReasonField = (id: string, value = '') =>
 <input id="reason-${id}" name="reason" required maxlength="1000" value="${value}" autocomplete="off" aria-describedby="hint-${id}">
 <p class="small" id="hint-${id}">Kept with your name. Write no phone number, email or name of a customer.</p></div>`;
 
-/** Returns a text with a capital letter. */
 export const startUpper = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -10,7 +10,6 @@ import type { ReviewDeskOptions } from './options.ts';
 /** Where the desk reads, and where it records what is decided. */
 export type Sources = Pick<ReviewDeskOptions, 'payments' | 'journal' | 'orderPayments'>;
 
-/** What needs a person, oldest first. */
 export interface List {
   readonly items: readonly AttentionItem[];
   /** The limit that shows more of them, if there are more. */
@@ -89,7 +88,6 @@ export function linkToDone(page: RecordName, { key, resolutions }: JournalEntry)
   return `${linkTo(page)}&done=${number}.${resolutions.length}#payment-${number}`;
 }
 
-/** A payment, by the name that it is resolved by. */
 export interface ShownPayment {
   readonly name: string;
   readonly number: number;
@@ -113,7 +111,6 @@ export interface Subject extends RecordName {
   readonly status: number;
 }
 
-/** Reads an order or a key. */
 export async function readSubject(sources: Sources, page: RecordName, done?: string): Promise<Subject> {
   const { kind, id } = page;
   const subject = { kind, id, done };

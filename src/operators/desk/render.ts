@@ -27,7 +27,6 @@ function renderPage(title: string, body: Html, text = ''): Html {
   });
 }
 
-/** Renders what needs a person, oldest first. */
 export function renderList({ items, more, problem }: List): Html {
   const rows = items.map((item) => {
     const { reason, since, amount, currency, reference } = item;
@@ -56,7 +55,6 @@ ${more === undefined ? '' : html`<p class="actions"><a class="action" href="?lim
 
 const BACK = html`<p class="back"><a href="?">What needs a person</a></p>`;
 
-/** Renders what a search found, if it is not one alone. */
 export function renderFound(text: string, { names, problem }: FoundSubjects): Html {
   const shown = escapeUnprintable(text);
   const body = html`${BACK}

@@ -44,10 +44,8 @@ export interface MysqlCallbackClient {
 /** A pool or a connection of `mysql2`. */
 export type MysqlClient = MysqlPool | MysqlConnection | MysqlCallbackClient;
 
-/** A row, by column. */
 export type MysqlRow = Readonly<Record<string, string | null>>;
 
-/** What a statement changed. */
 interface MysqlChange {
   readonly rows: number;
   /** The argument of `LAST_INSERT_ID` in the statement. */
@@ -63,7 +61,6 @@ export interface MysqlSession {
 /** A step of the journal: some statements on one connection. */
 export type MysqlStep<T> = (session: MysqlSession) => Promise<T>;
 
-/** Runs the steps of a journal. */
 export interface MysqlRunner {
   /**
    * Runs a step outside any transaction: each of its changes is committed once it returns. A step that a concurrent one

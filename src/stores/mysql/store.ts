@@ -16,7 +16,6 @@ import { buildMysqlStatements, createTable, type MysqlStatements } from './table
 
 const reader = createRowReader();
 
-/** Opens the store, and what else is done to its table. */
 export function openMysqlStore(client: MysqlClient, table: string) {
   const schema = createTable(table);
   const runner = createMysqlRunner(client);

@@ -174,7 +174,6 @@ export function buildMysqlStatements(table: string) {
       return `DELETE FROM ${records} WHERE ${hasKeyOf(unneeded)} AND (\`key\`, version) IN (${pairs.join(', ')})`;
     },
 
-    /** Reads the storage engine of the table. */
     readEngine: () => {
       const [name = '', database] = table.split('.').reverse();
       return `SELECT ENGINE AS engine FROM information_schema.TABLES

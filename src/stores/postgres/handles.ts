@@ -50,7 +50,7 @@ export type PostgresQuery = (text: string, values: (string | null)[]) => Promise
  *
  * @example
  * ```ts
- * const journal = postgresJournal(fromPostgresJs(sql));
+ * const journal = postgresJournal(fromPostgresJs(sql)); // sql: what postgres() returns
  * ```
  */
 export function fromPostgresJs(sql: PostgresJsSql): PostgresHandle {
@@ -72,7 +72,7 @@ export function fromPostgresJs(sql: PostgresJsSql): PostgresHandle {
  *
  * @example
  * ```ts
- * const journal = postgresJournal(fromPrisma(prisma));
+ * const journal = postgresJournal(fromPrisma(prisma)); // prisma: your PrismaClient
  * ```
  */
 export function fromPrisma(prisma: PrismaPostgresClient): PostgresHandle {
@@ -95,6 +95,7 @@ export function fromPrisma(prisma: PrismaPostgresClient): PostgresHandle {
  *
  * @example
  * ```ts
+ * // neonSql: what neon() of @neondatabase/serverless returns
  * const journal = postgresJournal(fromQuery((text, values) => neonSql.query(text, values)));
  * ```
  */

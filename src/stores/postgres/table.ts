@@ -72,7 +72,6 @@ const SERVER = '(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigi
 const DURABLE = `(SELECT CASE current_setting('synchronous_commit') WHEN 'off'
   THEN set_config('synchronous_commit', 'on', true) END) AS durable`;
 
-/** The columns of a record that was found by `column`. */
 const listedColumns = (column: string) => `key, version, record::text AS record, ${column}::text AS at`;
 
 const COLUMNS = 'key, version, record, kind, created_at, attention_at, due_at';

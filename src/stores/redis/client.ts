@@ -25,7 +25,6 @@ export interface NodeRedisCluster {
 /** A client of Redis. */
 export type RedisClient = IoRedisClient | NodeRedisClient | NodeRedisCluster;
 
-/** Sends one command to Redis. */
 export type SendCommand = (command: string, ...args: string[]) => Promise<unknown>;
 
 /** @throws {ConfigurationError} if it is no client of either library. */

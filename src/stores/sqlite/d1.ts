@@ -35,7 +35,7 @@ export interface D1Binding {
  * ```ts
  * import { fromD1, sqliteJournal } from 'payment-collection-client/journal/sqlite';
  *
- * // For each request: what one request of a Worker waits for must not belong to another one.
+ * // For each request, with its `env`: what one request of a Worker waits for must not belong to another one.
  * const payments = new PaymentsClient({ apiKey: env.API_KEY, journal: sqliteJournal(fromD1(env.DB)) });
  * ```
  */

@@ -25,7 +25,7 @@ export interface DurableObjectSqlStorage {
  * ```ts
  * import { fromDurableObject, sqliteJournal } from 'payment-collection-client/journal/sqlite';
  *
- * // In the constructor of the object.
+ * // In the constructor of the object, which gets `ctx` and `env`.
  * const payments = new PaymentsClient({ apiKey: env.API_KEY, journal: sqliteJournal(fromDurableObject(ctx.storage)) });
  * ```
  */

@@ -24,7 +24,6 @@ export interface SqliteHandle {
   readonly hasReplicas?: boolean;
 }
 
-/** Whether statements change nothing. */
 export function isReadOnly(statements: readonly SqliteStatement[]): boolean {
   return statements.every(({ sql }) => /^\s*SELECT\b/i.test(sql));
 }
@@ -40,7 +39,6 @@ export const explainMissingTableSqlite = explainMissingTable(
 
 /** What a write needs, once it resolves. */
 interface WriteNeeds {
-  /** Whether it must be committed. */
   readonly mustCommit: boolean;
   /** Whether it must survive a crash of the machine. A lease need not: that crash ends the process that holds it, too. */
   readonly mustSync: boolean;

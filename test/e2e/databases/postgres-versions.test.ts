@@ -7,7 +7,7 @@ import { testConformance } from '../../helpers/store-suite.ts';
 import type { RunningDatabase } from './database.ts';
 import { startServer } from './postgres-database.ts';
 
-const page = readFileSync('docs/reference/compatibility.md', 'utf8');
+const page = readFileSync('docs/reference/runtimes.md', 'utf8');
 
 /** The modules that bring each version. All other tests of PostgreSQL run on 18. */
 const modules = [

@@ -14,16 +14,19 @@ const OTHERS = [
 ];
 const isOptionsType = (name: string) => /(?:Options|Input)$/.test(name) || OTHERS.includes(name);
 
-/** A table of the page, and the types that it describes. */
-interface OptionsTable {
+/** What a table of the page, or a row of the shorter tables, says of the options of some types. */
+interface Described {
   readonly types: readonly string[];
-  /** Types whose options have tables of their own. */
+  /** Types whose options are described elsewhere. */
   readonly inherited: readonly string[];
-  readonly rows: ReadonlyMap<string, { readonly type: string; readonly byDefault: string }>;
+  /** The default of each option. */
+  readonly defaults: ReadonlyMap<string, string>;
+  /** How the default of an option reads here. */
+  readonly format: (byDefault: string) => string;
 }
 
 const page = pages.find(({ path }) => path === 'docs/reference/options.md')?.text ?? '';
-const tables = listTables(page);
+const tables = [...listTables(page), ...listShortRows(page)];
 const types = listOptionsTypes();
 
 test('finds the options types of each entry point', () => {
@@ -40,41 +43,34 @@ describe.each(tables.map((table) => [table.types.join(', '), table] as const))('
   const inherited = table.inherited.flatMap((name) => [...(types.get(name)?.keys() ?? [])]);
 
   test('lists every option, and no other', () => {
-    const own = [...options.keys()].filter((name) => table.rows.has(name) || !inherited.includes(name));
-    expect([...table.rows.keys()].sort()).toEqual(own.sort());
+    const own = [...options.keys()].filter((name) => table.defaults.has(name) || !inherited.includes(name));
+    expect([...table.defaults.keys()].sort()).toEqual(own.sort());
     for (const name of table.types) {
       expect(inherited.filter((option) => !types.get(name)?.has(option))).toEqual([]);
     }
   });
 
-  test.each([...table.rows])('gives type and default of %s', (name, row) => {
-    const option = options.get(name);
-    if (!option) throw new Error(`There is no option ${name}.`);
-    expect(row.byDefault).toBe(option.byDefault);
-    expect(row.type).toMatch(option.type);
+  test.each([...table.defaults])('gives the default of %s', (name, byDefault) => {
+    const known = options.get(name);
+    if (known === undefined) throw new Error(`There is no option ${name}.`);
+    expect(byDefault).toBe(table.format(known));
   });
 });
 
-interface Option {
-  /** What its type begins with on the page. */
-  readonly type: RegExp;
-  readonly byDefault: string;
-}
-
-/** Lists the options of each type, read from the types that a merchant's editor shows. */
-function listOptionsTypes(): Map<string, Map<string, Option>> {
-  const found = new Map<string, Map<string, Option>>();
+/** Lists the options of each type with their defaults, read from the types that a merchant's editor shows. */
+function listOptionsTypes(): Map<string, Map<string, string>> {
+  const found = new Map<string, Map<string, string>>();
   for (const entry of entryPoints) {
     for (const { name, symbol, isValue } of listExports(entry)) {
       if (isValue || !isOptionsType(name)) continue;
       const members = publicTypes.getPropertiesOfType(publicTypes.getDeclaredTypeOfSymbol(symbol));
-      found.set(name, new Map(members.map((member) => [member.name, describeOption(member)])));
+      found.set(name, new Map(members.map((member) => [member.name, readDefault(member)])));
     }
   }
   return found;
 }
 
-function describeOption(symbol: ts.Symbol): Option {
+function readDefault(symbol: ts.Symbol): string {
   const isRequired = (symbol.flags & ts.SymbolFlags.Optional) === 0;
   const tag = symbol.getJsDocTags(publicTypes).find(({ name }) => name === 'default');
   // One of three types of this argument requires the key, so the page says when it is required.
@@ -82,23 +78,11 @@ function describeOption(symbol: ts.Symbol): Option {
   const written = isKey ? 'required for a charge, if the client has a journal' : undefined;
   const byDefault = written ?? (isRequired ? 'required' : ts.displayPartsToString(tag?.text));
   if (byDefault === '') throw new Error(`${symbol.name} has no @default.`);
-  return { type: nameType(symbol), byDefault: normalize(byDefault) };
-}
-
-/** What a type begins with on the page, for the types that have one name there. */
-function nameType(symbol: ts.Symbol): RegExp {
-  const type = publicTypes.getNonNullableType(publicTypes.getTypeOfSymbol(symbol));
-  const text = publicTypes.typeToString(type);
-  if (text === 'number') return /^number/;
-  if (text === 'boolean') return /^boolean$/;
-  if (text === 'string') return /^string/;
-  if (type.getCallSignatures().length > 0) return /^function$/;
-  if (publicTypes.isArrayType(type)) return /^array of /;
-  return /./;
+  return normalize(byDefault);
 }
 
 /** Reads `Type: …` and the table below it, for each of them. */
-function listTables(text: string): OptionsTable[] {
+function listTables(text: string): Described[] {
   const found = text.matchAll(/^Types?: (?<names>.+)\n\n?(?<table>(?:\|.*\n)*)/gm);
   return [...found].map(({ groups }) => {
     const [own = '', inherited = ''] = (groups?.names ?? '').split('with all of');
@@ -107,12 +91,31 @@ function listTables(text: string): OptionsTable[] {
     return {
       types: listCode(own),
       inherited: listCode(inherited),
-      rows: new Map(
-        cells.map(([, name = '', type = '', byDefault = '']) => [
-          listCode(name)[0] ?? name,
-          { type: type.replaceAll('`', ''), byDefault: normalize(byDefault) },
-        ]),
+      defaults: new Map(
+        cells.map(([, name = '', byDefault = '']) => [listCode(name)[0] ?? name, normalize(byDefault)]),
       ),
+      format: (byDefault) => byDefault,
+    };
+  });
+}
+
+const LITERAL = /^(?:[\d_]+|Infinity|true|false|'[^']*'|\[.*\])$/;
+
+/** Reads each row of the shorter tables: `signal?` can be left out, and `limit: Infinity` shows its default. */
+function listShortRows(text: string): Described[] {
+  const rows = [...text.matchAll(/^\| `(?<type>\w+)` \| (?<options>(?:all of )?`.*) \|$/gm)];
+  return rows.flatMap(({ groups }) => {
+    const { type = '', options = '' } = groups ?? {};
+    if (!isOptionsType(type)) return [];
+    const [, inherited = '', own = ''] = /^(?:all of ((?:`\w+`(?:, )?)+)(?:: )?)?(.*)$/.exec(options) ?? [];
+    const described = listCode(own.replace(/\[[^\]]*\]\([^)]*\)/g, '').replace(/\([^)]*\)/g, ''));
+    const named = described.filter((code) => /^\w+(?:\?|: .+)?$/.test(code));
+    return {
+      types: [type],
+      inherited: listCode(inherited),
+      defaults: new Map(named.map((code) => [/^\w+/.exec(code)?.[0] ?? code, code.replace(/^\w+/, '')])),
+      format: (byDefault) =>
+        byDefault === 'required' ? '' : LITERAL.test(byDefault) ? `: ${byDefault}` : '?',
     };
   });
 }
@@ -127,6 +130,6 @@ function normalize(text: string): string {
     .replace(/\{@link (?<name>\w+)\}/g, '$<name>')
     .replaceAll('`', '')
     .replace(/ \(\d+ (?:s|min)\)$/, '')
-    .replace(/^\[\] every case .*/, '[]')
+    .replace(/^\[\]:? every case .*/, '[]')
     .trim();
 }

@@ -328,20 +328,20 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       "'success'",
     ),
   ],
-  'docs/reference/errors.md, Errors': [
+  'docs/reference/errors.md, Handle errors': [
     ends(accepted, 1),
-    ends(refuses, 0, like(/^invalid_request correct [\da-f-]{36}$/), "'17: ask for another number'"),
+    ends(refuses, 0, like(/^invalid_request correct [\da-f-]{36}$/), "'order 17: ask for another number'"),
     ends(
       answers('the API key is wrong', { kind: 'status', status: 401 }),
       0,
       like(/^authentication_error correct [\da-f-]{36}$/),
-      "'17: a developer reads the log'",
+      "'order 17: a developer reads the log'",
     ),
     ends(
       isBusy,
       0,
       like(/^rate_limited retry [\da-f-]{36}$/),
-      "'17: charge again in a minute, under the same key'",
+      "'order 17: charge again in a minute, under the same key'",
     ),
     {
       where: 'the key was used for another amount',
@@ -351,21 +351,21 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
         const other = { ...names.charge, amount: '9.00' };
         await payments.chargeMobileMoney(other, { idempotencyKey: 'order-17/1' });
       },
-      printed: [like(/^idempotency_conflict check /), "'17: an earlier charge decides'"],
+      printed: [like(/^idempotency_conflict check /), "'order 17: an earlier charge decides'"],
       charges: 1,
     },
     ends(
       losesResponse,
       1,
       like(/^outcome_unknown review [\da-f-]{36}$/),
-      "'17: a person looks for the charge'",
+      "'order 17: a person looks for the charge'",
     ),
   ],
   'docs/reference/events.md, Events and log lines': [
     prints(
       { where: 'the service responds' },
-      like(/^'payments: verify TXN-000001, attempt 1: sending, request id [\da-f-]{36}'$/),
-      like(/^'payments: verify TXN-000001, attempt 1: response 200 after \d+ ms, request id /),
+      like(/^'payments: initialize, attempt 1: sending, request id [\da-f-]{36}'$/),
+      like(/^'payments: initialize, attempt 1: response 200 after \d+ ms, request id /),
       "[ [ 'request', 1 ], [ 'response', 1 ] ]",
     ),
   ],

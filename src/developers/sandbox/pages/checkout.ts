@@ -15,7 +15,6 @@ import { HttpRejection } from '../../service/validate-request.ts';
 import { type Env, findEntry, parseForm } from '../request.ts';
 import { formatMoney, layout, renderTime } from './layout.ts';
 
-/** The final status that each button leads to. */
 const outcomes: ReadonlyMap<unknown, FinalStatus> = new Map([
   ['pay', 'success'],
   ['fail', 'failed'],
@@ -37,7 +36,6 @@ const results: Partial<Record<KnownStatus, Result>> = {
 
 /** What the page knows about a payment beside the payment itself. */
 interface CheckoutState {
-  /** The status that a verify reports now. */
   readonly reportedStatus: KnownStatus;
   /** The shop's address with the reference of the payment. `null` if the shop has given none. */
   readonly returnUrl: URL | null;

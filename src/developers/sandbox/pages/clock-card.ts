@@ -38,7 +38,6 @@ export function renderClock(clock: Clock): Html {
   return html`<p id="clock">${ahead.trim()} ahead: <b>${renderTime(now)}</b> at the last update.</p>`;
 }
 
-/** Adds what the buttons of the card do. */
 export function addClockCard(app: Hono<Env>, clock: Clock): void {
   app.post('/time', async (c) => {
     const { minutes, back } = await parseForm(c);

@@ -28,7 +28,6 @@ const MAX_SHOWN = 100;
 /** How many webhooks are shown at a transaction. */
 const MAX_DELIVERIES = 10;
 
-/** What the dashboard shows. */
 export interface DashboardContext {
   readonly service: PaymentService;
   readonly webhooks: Webhooks;
@@ -36,7 +35,6 @@ export interface DashboardContext {
   readonly access: Access;
 }
 
-/** Adds the dashboard, and what its buttons do. */
 export function addDashboard(app: Hono<Env>, context: DashboardContext): void {
   const { service, changes } = context;
   addLivePage(app, changes, '/', 'dashboard', (query) => openDashboard(context, parseFilter(query)));

@@ -16,7 +16,6 @@ const looks: Record<WebhookDelivery['state'], Look> = {
   lost: 'abandoned',
 };
 
-/** Renders a delivery as one line that opens. */
 export function renderDelivery(delivery: WebhookDelivery): Html {
   const { reference, url, headers, body, attempts, createdAt } = delivery;
   return html`<details data-key="delivery">
@@ -45,7 +44,6 @@ ${renderAttempts(attempts)}
 </details>`;
 }
 
-/** Renders a delivery as a link to it. */
 export function renderDeliveryLink(delivery: WebhookDelivery): Html {
   const { id, body, createdAt } = delivery;
   return html`<a href="/webhooks#${id}">${renderDeliveryState(delivery)} <b>${nameEvent(body)}</b> ${renderFault(delivery)}${renderProgress(delivery)} <span class="when">${renderTime(createdAt)}</span></a>`;

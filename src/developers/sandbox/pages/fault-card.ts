@@ -17,7 +17,6 @@ import { describeFields, readFields, renderFields, renderOptions } from './form-
 
 type FaultSchema = typeof faultSchema | typeof webhookFaultSchema;
 
-/** Where the forms of a card are sent. */
 type FaultPath = '/faults' | '/webhooks/faults';
 
 const schemas = { '/faults': faultSchema, '/webhooks/faults': webhookFaultSchema } as const;
@@ -92,13 +91,11 @@ function describeKind(kind: KindSchema): string {
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }
 
-/** What a card orders. The service checks it. */
 interface FaultControls {
   order(fault: unknown, times: number, form: Form): void;
   clear(): void;
 }
 
-/** Adds what the buttons of a card do. */
 export function addFaultCard(app: Hono<Env>, path: FaultPath, controls: FaultControls): void {
   const back = path === '/faults' ? '/#faults' : '/webhooks#faults';
   app.post(path, async (c) => {

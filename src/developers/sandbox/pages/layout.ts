@@ -8,12 +8,10 @@ interface Page {
   name: 'dashboard' | 'webhooks' | 'checkout' | 'phone' | 'message';
   /** The path of the server-sent events that update the page. */
   events?: string;
-  /** More elements of the head. */
   head?: Html | undefined;
   body: Html;
 }
 
-/** Renders a whole page of the sandbox. */
 export function layout({ title, name, events, head, body }: Page): Html {
   const header = html`<a class="brand" href="/">Payment sandbox</a>
 <nav aria-label="Pages">
@@ -37,7 +35,6 @@ ${head ?? ''}`,
 
 const CURRENT = html` aria-current="page"`;
 
-/** Renders a page that only shows a message. */
 export function messagePage(
   title: string,
   text: string,

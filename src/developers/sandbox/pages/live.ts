@@ -17,7 +17,6 @@ export class Changes {
     return this.#version;
   }
 
-  /** Resolves at the next change. */
   next(): Promise<void> {
     this.#next ??= Promise.withResolvers();
     return this.#next.promise;
@@ -30,7 +29,6 @@ export class Changes {
   }
 }
 
-/** An item of the list of a page. */
 export interface LiveItem {
   readonly id: string;
   /** For the style sheet. */
@@ -74,7 +72,6 @@ export function addLivePage<Parts extends AnyParts>(
   app.get(`/events/${name}`, (c) => streamUpdates(c, changes, open(c.req.query())));
 }
 
-/** Renders the whole page. */
 export function renderLivePage<Parts extends AnyParts>(
   name: PageName,
   { title, query, view, render }: LivePage<Parts>,

@@ -17,7 +17,6 @@ const MAX_PHONES = 8;
 /** Only the latest transactions are on a phone. */
 const MAX_LISTED = 500;
 
-/** What one page of the phone shows. */
 interface PhoneFilter {
   /** The last nine digits of one number, or the whole text if it has fewer. Empty: all phones. */
   readonly number: string;

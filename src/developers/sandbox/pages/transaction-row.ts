@@ -11,15 +11,12 @@ import { renderRequests } from './request-list.ts';
 /** A transaction with what is known of its requests and webhooks. */
 export interface TransactionStory {
   readonly entry: Entry;
-  /** The status that a verify reports. */
   readonly reported: KnownStatus;
   readonly history: RequestHistory | undefined;
   readonly deliveries: readonly WebhookDelivery[];
-  /** Whether webhooks have a receiver. */
   readonly hasReceiver: boolean;
 }
 
-/** Renders a transaction as one line that opens. */
 export function renderTransaction(story: TransactionStory): Html {
   const { entry } = story;
   const { reference, mode, customer_email, createdAt } = entry;

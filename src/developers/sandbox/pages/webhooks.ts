@@ -17,14 +17,12 @@ import { addLivePage, type Changes, type LivePage } from './live.ts';
 
 const MAX_SHOWN = 100;
 
-/** What the page shows. */
 interface WebhookPageContext {
   readonly service: PaymentService;
   readonly webhooks: Webhooks;
   readonly changes: Changes;
 }
 
-/** Adds the page, and what its buttons do. */
 export function addWebhooks(app: Hono<Env>, context: WebhookPageContext): void {
   const { service, webhooks, changes } = context;
   addLivePage(app, changes, '/webhooks', 'webhooks', ({ about = '' }) => openWebhooks(context, about));
