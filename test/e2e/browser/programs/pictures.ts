@@ -96,7 +96,11 @@ async function frame(
   file: string,
   { width, scale }: { width: number; scale: number } = { width: WIDTH, scale: options.deviceScaleFactor },
 ): Promise<void> {
-  const page = await browser.newPage({ ...options, viewport: { width, height: 900 }, deviceScaleFactor: scale });
+  const page = await browser.newPage({
+    ...options,
+    viewport: { width, height: 900 },
+    deviceScaleFactor: scale,
+  });
   const source = `data:image/png;base64,${screenshot.toString('base64')}`;
   const style = 'box-sizing: border-box; border: 1px solid #8a8a8a; border-radius: 12px; display: block';
   await page.setContent(
