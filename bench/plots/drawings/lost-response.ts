@@ -34,6 +34,12 @@ const TOP = 35;
 const ARROW = 40;
 const GAP = 12;
 
+/** Draws the ground behind a text, which is wider than the text in any font. */
+function hideLifelines(text: string, middle: number, y: number): string {
+  const width = 8 * text.length + 8;
+  return `<rect class="ground" x="${middle - width / 2}" y="${y}" width="${width}" height="19" stroke-width="0"/>`;
+}
+
 function drawSteps(): Body {
   const elements: string[] = [];
   let y = TOP + 16;
@@ -49,7 +55,9 @@ function drawSteps(): Body {
     // A response that is lost ends between the two.
     const end = step.isLost ? lifelines.journal + 26 : to;
     const lineY = y + 22;
+    const middle = step.isLost ? lifelines.service - 54 : (from + to) / 2;
     elements.push(
+      hideLifelines(step.says, middle, y),
       arrow(
         [
           { x: from, y: lineY },
@@ -57,12 +65,7 @@ function drawSteps(): Body {
         ],
         { isDashed: step.isLost === true },
       ),
-      ...(step.isLost ? [label(['✕'], { x: end - 10, y: lineY + 5 }, 'middle')] : []),
-      label(
-        [step.says],
-        step.isLost ? { x: end + 8, y: y + 14 } : { x: (from + to) / 2, y: y + 14 },
-        step.isLost ? 'start' : 'middle',
-      ),
+      label([step.says], { x: middle, y: y + 14 }, 'middle'),
     );
     y += ARROW;
   }
