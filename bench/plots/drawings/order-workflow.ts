@@ -30,8 +30,13 @@ const steps: readonly Step[] = [
     titles: ['Wait for the final status'],
     lines: ['by follow-ups, a job queue or an engine:', 'check, then sleep; a webhook ends the sleep'],
     ends: [
-      { event: 'success', titles: ['Fulfil the order'], kind: 'good' },
-      { event: 'failed, abandoned', titles: ['Release the goods'], kind: 'end' },
+      { event: 'success', titles: ['Deliver the order'], kind: 'good' },
+      {
+        event: 'failed, abandoned',
+        titles: ['Ask to pay again'],
+        lines: ['checked for 7 more days'],
+        kind: 'end',
+      },
       {
         event: 'another amount',
         titles: ['Manual review'],
@@ -39,14 +44,19 @@ const steps: readonly Step[] = [
         kind: 'care',
       },
     ],
-    next: 'deadline: not final yet',
+    next: 'deadline: not final yet (overdue)',
   },
   {
-    titles: ['Release the goods, keep checking'],
+    titles: ['Keep the order, keep checking'],
     lines: ['the customer can still approve'],
     ends: [
-      { event: 'never paid', titles: ['The order is released'], kind: 'end' },
-      { event: 'success, late', titles: ['Manual review'], lines: ['ship, or pay back'], kind: 'care' },
+      {
+        event: 'success, late',
+        titles: ['Deliver the order'],
+        lines: ['or pay it back if sold out'],
+        kind: 'good',
+      },
+      { event: 'not in 7 days', titles: ['Manual review'], lines: ['verify it by hand'], kind: 'care' },
     ],
   },
 ];

@@ -308,7 +308,11 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   'docs/guides/prevent-double-charges.md, Resolve an unresolved idempotency key': [
     { ...losesResponse, charges: 1 },
   ],
-  'docs/guides/migrate.md, Migrate to this package': [{ ...accepted, charges: 1 }],
+  'docs/guides/migrate.md, Migrate to this package': [
+    ends(approves, 1, "'paid'", "'deliver order 17'"),
+    ends(declines, 1, "'unpaid'"),
+    ends(losesResponse, 1, "'in_review'", "'ALERT: payment 17/1 is unresolved'"),
+  ],
   'docs/guides/going-live.md, Make the first charge': [
     {
       ...accepted,
@@ -319,14 +323,15 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     { ...refuses, charges: 0, printed: expect.arrayContaining([says422]) },
   ],
   'docs/guides/rotate-api-key.md, Rotate the API key': [
-    prints(
-      reads('the first key is refused', (mock, reference) => {
-        mock.approve(reference);
-        mock.fault('verify', { kind: 'status', status: 401 });
-      }),
-      like(/^'the API key was refused/),
-      "'success'",
-    ),
+    {
+      where: 'the old API key is refused, and the secret manager then has the new one',
+      arrange(scene) {
+        vi.stubEnv('PAYMENTS_API_KEY', 'sk_live_old');
+        scene.onPrint = () => void vi.stubEnv('PAYMENTS_API_KEY', scene.mock.apiKey);
+      },
+      printed: [like(/^'refused/), "'processing'"],
+      charges: 1,
+    },
   ],
   'docs/reference/errors.md, Handle errors': [
     ends(accepted, 1),

@@ -10,6 +10,8 @@ import { launchBrowser } from '../chromium.ts';
 
 /** The width of a phone, so that the words are legible there. They are sharper than needed, and the package stays small. */
 const WIDTH = 390;
+/** The width of a laptop. */
+const DASHBOARD_WIDTH = 1280;
 const options = { colorScheme: 'light', deviceScaleFactor: 1.5, reducedMotion: 'reduce' } as const;
 
 await using sandbox = await startSandbox({ returnUrl: 'http://localhost:3000/thanks' });
@@ -42,10 +44,7 @@ await live.verify(open.reference).catch(() => {});
 
 const browser = await launchBrowser();
 try {
-  await takePicture('sandbox-dashboard', '/', 826, async (page) => {
-    await page.locator('.rows summary').first().click();
-    await page.locator('.rows').evaluate((rows) => window.scrollTo(0, rows.getBoundingClientRect().top - 12));
-  });
+  await takeDashboard();
   await takePicture('sandbox-checkout', `/checkout/${started.reference}`, 610);
   const [, lost] = sandbox.charges.toReversed();
   if (lost) sandbox.decline(lost.reference);
@@ -78,13 +77,34 @@ async function takePicture(
   await frame(screenshot, `docs/images/${name}.png`);
 }
 
+/** Takes a picture of the dashboard as a developer sees it: wide, with the requests of the first transaction. */
+async function takeDashboard(): Promise<void> {
+  const viewport = { width: DASHBOARD_WIDTH, height: 900 };
+  const page = await browser.newPage({ ...options, viewport, deviceScaleFactor: 1 });
+  await page.goto(sandbox.url);
+  await page.locator('#connection[data-state=on]').waitFor();
+  await page.locator('.rows summary').first().click();
+  await page.mouse.move(0, 0);
+  const screenshot = await page.screenshot();
+  await page.close();
+  await frame(screenshot, 'docs/images/sandbox-dashboard.png', { width: DASHBOARD_WIDTH, scale: 1 });
+}
+
 /** Draws a border around a picture, which a page with a light or a dark background both show. */
-async function frame(screenshot: Buffer, file: string): Promise<void> {
-  const page = await browser.newPage(options);
+async function frame(
+  screenshot: Buffer,
+  file: string,
+  { width, scale }: { width: number; scale: number } = { width: WIDTH, scale: options.deviceScaleFactor },
+): Promise<void> {
+  const page = await browser.newPage({
+    ...options,
+    viewport: { width, height: 900 },
+    deviceScaleFactor: scale,
+  });
   const source = `data:image/png;base64,${screenshot.toString('base64')}`;
   const style = 'box-sizing: border-box; border: 1px solid #8a8a8a; border-radius: 12px; display: block';
   await page.setContent(
-    `<body style="margin: 0; background: none"><img src="${source}" width="${WIDTH}" style="${style}">`,
+    `<body style="margin: 0; background: none"><img src="${source}" width="${width}" style="${style}">`,
   );
   await page.locator('img').screenshot({ path: file, omitBackground: true });
   await page.close();
