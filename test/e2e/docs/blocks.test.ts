@@ -36,7 +36,8 @@ const wholeCodeOf = (block: Block) =>
 /** The lines that have printed, such as `README.md:57`. */
 const reached = new Set<string>();
 
-const WAITS = /\b(?:waitForFinalStatus|watch|reconcile|followUps\.run|orderPayments\.(?:run|wait))\(/;
+const WAITS =
+  /\b(?:waitForFinalStatus|watch|reconcile|followUps\.run|orderPayments\.(?:run|wait)|setTimeout)\(/;
 const BRINGS_ITS_OWN_SERVICE = /\b(?:setupServer|startSandbox)\(/;
 
 test('runs every block', () => {
