@@ -90,8 +90,6 @@ const run = sampled.filter((block) => block.notRun === null && !isForPlaywright(
 
 // Blocks with lines that print in none of their stories.
 const printsElsewhere: Record<string, string> = {
-  'docs/guides/follow-ups.md, Follow payments up from your database (2)':
-    'follow-ups-from-cron.test.ts runs it',
   'docs/guides/frameworks.md, Respond to each outcome': 'the routes of the page run it',
 };
 

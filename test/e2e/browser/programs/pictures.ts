@@ -6,9 +6,9 @@ import { execFileSync } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import { startSandbox } from '../../../../src/developers/sandbox/index.ts';
 import { PaymentsClient } from '../../../../src/index.ts';
-import { memoryJournal } from '../../../../src/stores/memory.ts';
 import { createReviewDesk, type ReviewDesk } from '../../../../src/operators/desk/index.ts';
 import { createOrderPayments } from '../../../../src/orders/index.ts';
+import { memoryJournal } from '../../../../src/stores/memory.ts';
 import { launchBrowser } from '../chromium.ts';
 
 /** The width of a phone, so that the words are legible there. They are sharper than needed, and the package stays small. */
