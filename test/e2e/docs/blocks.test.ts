@@ -11,13 +11,13 @@ import { startPostgres } from '../../helpers/databases.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 import { type Block, blocksOf, isForPlaywright, isTestFile, isTestHelper, withFiles } from './blocks.ts';
 import { faultsOf } from './compile.ts';
-import { databasePages, pages, tutorialPage } from './pages.ts';
+import { databasePages, frameworksPage, pages, startPage } from './pages.ts';
 import { type Scene, setScene } from './prelude.ts';
 import { findFalseComments, type Print, runBlock } from './run.ts';
 import { runTestFile } from './run-test-file.ts';
 import { nothingHappens, type Story, stories } from './stories.ts';
 
-const elsewhere = [...databasePages, tutorialPage];
+const elsewhere = [...databasePages, startPage, frameworksPage];
 const blocks = pages.filter(({ path }) => !elsewhere.includes(path)).flatMap(blocksOf);
 // The short run covers only the README.
 const sampled = chooseSize(
@@ -88,16 +88,11 @@ function listPrinting({ line, code }: Block): number[] {
 
 const run = sampled.filter((block) => block.notRun === null && !isForPlaywright(block) && !isTestFile(block));
 
-// Blocks with lines that print in none of their stories.
-const printsElsewhere: Record<string, string> = {
-  'docs/guides/frameworks.md, Respond to each outcome': 'the routes of the page run it',
-};
-
 test.each([...new Set(run.map(({ page }) => page))].map((page) => [page] as const))(
   'reaches every line that prints, in one of the stories: %s',
   (page) => {
     const lines = run
-      .filter((block) => block.page === page && !(titleOf(block) in printsElsewhere))
+      .filter((block) => block.page === page)
       .flatMap(listPrinting);
     const missed = lines.map((line) => `${page}:${line}`).filter((place) => !reached.has(place));
     expect(missed).toEqual([]);
