@@ -17,7 +17,7 @@ const [, runSandbox = '', runShop = '', loseResponse = ''] = commands;
 
 test('compiles, with the types of Express', () => {
   expect(files.map(fileNameOf)).toEqual(['orders.ts', 'payments.ts', 'desk.ts', 'shop.ts']);
-  expect([...faultsOf(files, undefined, fileURLToPath(import.meta.url)).values()].flat()).toEqual([]);
+  expect([...faultsOf(files, '', fileURLToPath(import.meta.url)).values()].flat()).toEqual([]);
 });
 
 test('ends with the probe', () => {

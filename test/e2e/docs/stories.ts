@@ -3,7 +3,7 @@ import { PaymentsClient } from 'payment-collection-client';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { createOrderPayments, type OrderPayments } from 'payment-collection-client/orders';
 import type { FinalStatus } from 'payment-collection-client/testing';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type { Scene } from './prelude.ts';
 
 /** One run of a block: what the customer or the service does, and what must come of it. */
@@ -13,8 +13,6 @@ export interface Story {
   arrange?(scene: Scene): unknown;
   /** What happens once the block has run. */
   afterwards?(scene: Scene): void | Promise<void>;
-  /** What the shop must have responded on its routes, such as `respond 204`. */
-  readonly actions?: readonly string[];
   /** How often the block is run, one run after the other. @default 1 */
   readonly runs?: number;
   /** What must have been printed: matched as `toEqual` does. */
@@ -84,38 +82,6 @@ const refusesKey = reads('the service rejects the key', (mock) =>
 );
 const isPending: Story = { where: 'the payment is pending' };
 
-/** The customer presses the button once for each of these bodies, and the shop responds so. */
-function presses(
-  { where, arrange }: Story,
-  bodies: readonly object[],
-  charges: number,
-  ...actions: readonly string[]
-): Story {
-  const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' };
-  return {
-    where: `${where}, and the button is pressed: ${JSON.stringify(bodies)}`,
-    ...(arrange ? { arrange } : {}),
-    async afterwards(scene) {
-      for (const [index, body] of bodies.entries()) {
-        scene.post('/pay', { order: '17', ...customer, ...body });
-        await vi.waitFor(() => expect(scene.actions).toHaveLength(index + 1));
-      }
-    },
-    charges,
-    actions,
-  };
-}
-const ANOTHER_PHONE = { phone: '0201234567' };
-const responds = (status: number, message: string) => `respond ${status} ${JSON.stringify({ message })}`;
-const SENT = responds(200, 'Please approve the payment on your phone.');
-const REVIEWING = responds(
-  202,
-  'We are reviewing your payment, and will write to you. Please do not pay again.',
-);
-
-/** Next.js keeps the shop of the page in `globalThis`. */
-const forgetShop = () => void Reflect.deleteProperty(globalThis, 'shop');
-
 /** The shop of the guide to orders, in another process. */
 async function useShop<T>(use: (orderPayments: OrderPayments) => Promise<T>): Promise<T> {
   using database = new DatabaseSync('payments.db');
@@ -151,7 +117,6 @@ const isCharged = (story: Story): Story => ({
 
 const ORDERS = 'docs/guides/orders.md';
 const WAIT = 'docs/guides/wait.md';
-const FRAMEWORKS = 'docs/guides/frameworks.md';
 const ON_PHONE = "'Approve the payment on your phone.'";
 const UNDER_REVIEW = "'We are checking your payment. Do not pay again.'";
 const NOT_STARTED = "'The payment did not start. Check the number, or try again later.'";
@@ -250,28 +215,6 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
         expect(checked).toBe(1);
       },
     },
-  ],
-  [`${FRAMEWORKS}, Use Express`]: [
-    presses(accepted, [{}, {}], 1, SENT, SENT),
-    presses(losesResponse, [{}, {}], 1, REVIEWING, REVIEWING),
-    presses(accepted, [{}, ANOTHER_PHONE], 1, SENT, responds(200, 'A payment is open already.')),
-    presses(
-      refuses,
-      [{}, ANOTHER_PHONE],
-      1,
-      responds(422, 'The payment was refused. Please check your number, or pay in another way.'),
-      SENT,
-    ),
-    presses(accepted, [{ customer_email: 'ama' }], 0, responds(422, 'Please correct: customer_email.')),
-    presses(
-      { where: 'the key is wrong', arrange: () => vi.stubEnv('PAYMENTS_API_KEY', 'sk_live_wrong') },
-      [{}],
-      0,
-      responds(503, 'We could not start the payment. Please try again in a few minutes.'),
-    ),
-  ],
-  [`${FRAMEWORKS}, Use Hono or another fetch-style framework`]: [
-    { where: 'the route is called', arrange: forgetShop, afterwards: forgetShop, charges: 1 },
   ],
   'docs/guides/job-queues.md, Charge in a job': [
     ends(accepted, 1, CHARGED, CHARGED),
