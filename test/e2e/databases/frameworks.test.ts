@@ -39,6 +39,8 @@ test('sells once on Fastify with Prisma', async () => {
   expect((await send(`/orders/${order}`)).body).toEqual({ message: 'Your order is not paid yet.' });
   const presses = await Promise.all([1, 2].map(() => send(`/orders/${order}/pay`, BY_PHONE)));
   expect(presses).toEqual([SENT, SENT]);
+  const another = { ...BY_PHONE, phone: '0201234567' };
+  expect((await send(`/orders/${order}/pay`, another)).body.message).toBe('A payment is open already.');
   const prompt = await sandbox.findPrompt();
   await sandbox.approve(prompt);
   expect(await sandbox.hasPrompt()).toBe(false);
@@ -52,6 +54,12 @@ test('sells once on Fastify with Prisma', async () => {
   expect(await send(`/orders/${mistyped}/pay`, BY_PHONE)).toEqual({
     status: 422,
     body: { message: 'Please correct: customer_email.' },
+  });
+  const refused = await place('ama@example.com');
+  await refuseNext(sandbox.url);
+  expect(await send(`/orders/${refused}/pay`, BY_PHONE)).toEqual({
+    status: 422,
+    body: { message: 'The payment was refused. Please check your number, or pay in another way.' },
   });
   await sandbox.loseResponse();
   const lost = await place('ama@example.com');
@@ -143,6 +151,16 @@ async function startShop(variables: Record<string, string> = {}) {
       return ended;
     },
   };
+}
+
+/** Lets the sandbox refuse the next charge. */
+async function refuseNext(sandboxUrl: string): Promise<void> {
+  const { status } = await fetch(`${sandboxUrl}/sandbox/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ operation: 'chargeMobileMoney', fault: { kind: 'status', status: 422 } }),
+  });
+  expect(status).toBe(201);
 }
 
 /** Creates the folder of the shop on Fastify, with its files and the packages that it needs. */
