@@ -51,18 +51,23 @@ export function fileNameOf({ code }: Block): string | undefined {
 
 const withoutExtension = (path: string) => path.replace(/\.m?[jt]s$/, '');
 
+/** The page with `payments.ts`, the file of the shop that other pages import and link to. */
+const ORDERS = 'docs/guides/orders.md';
+
 /**
  * Finds the file of the same page that a block imports with `./payments.ts` or `./payments.js`. If the page shows several of
- * that name, it is the last one above the block.
+ * that name, it is the last one above the block. If it shows none, it is that of the guide to orders.
  */
 export function findFile(block: Block, specifier: string, blocks: readonly Block[]): Block | undefined {
   if (!specifier.startsWith('.')) return;
   const path = withoutExtension(posix.join(posix.dirname(fileNameOf(block) ?? ''), specifier));
-  const files = blocks.filter(
-    (other) =>
-      other !== block && other.page === block.page && withoutExtension(fileNameOf(other) ?? '') === path,
+  const named = blocks.filter(
+    (other) => other !== block && withoutExtension(fileNameOf(other) ?? '') === path,
   );
-  return files.findLast(({ line }) => line < block.line) ?? files[0];
+  const files = named.filter(({ page }) => page === block.page);
+  return (
+    files.findLast(({ line }) => line < block.line) ?? files[0] ?? named.find(({ page }) => page === ORDERS)
+  );
 }
 
 /** Lists a block and the files of its page that it imports, itself or through others. */

@@ -9,11 +9,13 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
 import { charge } from '../../helpers/service.ts';
 import { startProcess } from '../../unit/operators/command/merchant-project.ts';
-import { blocksOf, fileNameOf } from './blocks.ts';
+import { blocksOf, fileNameOf, withFiles } from './blocks.ts';
 import { pages } from './pages.ts';
 
 const page = pages.find(({ path }) => path === 'docs/guides/follow-ups.md') ?? { path: '', text: '' };
-const files = blocksOf(page).filter((block) => fileNameOf(block) !== undefined);
+const blocks = pages.flatMap(blocksOf);
+const sweep = blocks.filter((block) => block.page === page.path && fileNameOf(block) === 'sweep.ts');
+const files = sweep.flatMap((block) => withFiles(block, blocks));
 const crontab = /^\* \* \* \* \* cd \/srv\/shop && \/usr\/bin\/node (?<rest>.+)> \/dev\/null$/m.exec(
   page.text,
 )?.groups?.rest;

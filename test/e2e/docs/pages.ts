@@ -23,8 +23,9 @@ export const databasePages: readonly string[] = [
   'examples/journals/README.md',
 ];
 
-/** The page whose shop needs Express and Prisma: test/e2e/databases compiles and runs it. */
-export const tutorialPage = 'docs/tutorial.md';
+/** The pages whose shops need Express, Fastify and Prisma: test/e2e/databases compiles and runs them. */
+export const startPage = 'docs/getting-started.md';
+export const frameworksPage = 'docs/guides/frameworks.md';
 
 /** Every page that people read. */
 export const pages: Page[] = globSync(['*.md', 'docs/**/*.md', 'examples/**/README.md', 'bench/README.md'], {

@@ -13,17 +13,6 @@ interface Order {
   readonly chargedAt: number;
 }
 
-/** The parts of Express that the pages use. It types a body as whatever JSON can hold. */
-interface IncomingRequest {
-  readonly body?: ReturnType<typeof JSON.parse>;
-}
-interface OutgoingResponse {
-  sendStatus(status: number): void;
-  status(status: number): OutgoingResponse;
-  json(body: object): void;
-}
-type Handler = (request: IncomingRequest, response: OutgoingResponse, next: () => void) => void;
-
 /**
  * What the pages assume: a block can use these names. A block that declares one of them uses its own.
  *
@@ -38,29 +27,18 @@ export interface Names {
   orderPayments: OrderPayments;
   secrets: { get(name: string): Promise<string> };
   pool: Pool;
-  express: {
-    json(options?: { type: () => boolean; limit: string }): Handler;
-  };
-  app: { post(path: string, ...handlers: Handler[]): void };
 }
 
 /** What a block did, for the test to read. */
 export interface Scene {
   readonly names: Omit<Names, 'pool'>;
   readonly mock: MockPayments;
-  /** What the shop responded on its routes, such as `respond 204`. */
-  readonly actions: string[];
   /** Is called after each line that the block prints. */
   onPrint(): void;
-  /** Posts to a route that the block has opened. */
-  post(path: string, body: object | string): void;
 }
 
 /** A shop with one order whose payment is pending for a minute, and the service behind it. */
 export async function setScene(mock: MockPayments): Promise<Scene> {
-  const actions: string[] = [];
-  const routes = new Map<string, Handler[]>();
-  const readBody: Handler = (_request, _response, next) => next();
   const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' } as const;
   const price = { amount: '25.50', currency: 'GHS' };
   const payments = new PaymentsClient();
@@ -76,24 +54,6 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     payments,
     orderPayments,
     secrets: { get: async () => mock.apiKey },
-    express: { json: () => readBody },
-    app: { post: (path: string, ...handlers: Handler[]) => void routes.set(path, handlers) },
   };
-  return {
-    names,
-    mock,
-    actions,
-    onPrint() {},
-    post(path, body) {
-      const respondWith = (code: number): OutgoingResponse => ({
-        sendStatus: (status) => void actions.push(`respond ${status}`),
-        status: respondWith,
-        json: (sent) => void actions.push(`respond ${code} ${JSON.stringify(sent)}`),
-      });
-      const response = respondWith(200);
-      const [first, ...others] = routes.get(path) ?? [];
-      const next = () => others.shift()?.({ body }, response, next);
-      first?.({ body }, response, next);
-    },
-  };
+  return { names, mock, onPrint() {} };
 }

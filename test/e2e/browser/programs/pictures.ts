@@ -1,11 +1,14 @@
 /**
- * Takes the pictures of the sandbox for the docs: `node test/e2e/browser/programs/pictures.ts`. It needs Chromium and
+ * Takes the pictures of the sandbox and of the review desk for the docs: `node test/e2e/browser/programs/pictures.ts`. It needs Chromium and
  * pngquant on the PATH.
  */
 import { execFileSync } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import { startSandbox } from '../../../../src/developers/sandbox/index.ts';
 import { PaymentsClient } from '../../../../src/index.ts';
+import { createReviewDesk, type ReviewDesk } from '../../../../src/operators/desk/index.ts';
+import { createOrderPayments } from '../../../../src/orders/index.ts';
+import { memoryJournal } from '../../../../src/stores/memory.ts';
 import { launchBrowser } from '../chromium.ts';
 
 /** The width of a phone, so that the words are legible there. They are sharper than needed, and the package stays small. */
@@ -32,7 +35,7 @@ await charge('60.00', 'esi.owusu@example.com', '055 555 0199');
 sandbox.advance(300_000);
 const declined = await charge('12.00', 'esi.owusu@example.com', '055 555 0199');
 sandbox.decline(declined.reference);
-// The amount, the email and the number of docs/tutorial.md.
+// The amount, the email and the number of docs/getting-started.md.
 const started = await live.initialize({ amount: '25.50', customer_email: 'ama@example.com' });
 sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
 await charge('40.00', 'ama@example.com', '0244123456').catch(() => {});
@@ -54,8 +57,21 @@ try {
       .locator('.handset')
       .evaluate((phone) => window.scrollTo(0, phone.getBoundingClientRect().top - 12));
   });
+  const desk = await prepareDesk();
+  await takePicture('review-desk', 'https://shop.example/admin/payments?order=1042', 629, undefined, desk);
 } finally {
   await browser.close();
+}
+
+/** Returns a desk with an order whose response was lost. */
+async function prepareDesk(): Promise<ReviewDesk> {
+  const journal = memoryJournal();
+  const payments = new PaymentsClient({ baseUrl: sandbox.baseUrl, apiKey: sandbox.liveKey, journal });
+  const orderPayments = createOrderPayments({ payments, journal, onPaid() {}, onAttention() {} });
+  const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' } as const;
+  sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await orderPayments.charge('1042', { ...customer, amount: '25.50' });
+  return createReviewDesk({ payments, journal, orderPayments, authorize: () => 'Kofi' });
 }
 
 /** Takes a picture of a page, from its top or from where `prepare` has scrolled to. */
@@ -64,10 +80,18 @@ async function takePicture(
   path: string,
   height: number,
   prepare?: (page: Page) => Promise<void>,
+  desk?: ReviewDesk,
 ): Promise<void> {
   const page = await browser.newPage({ ...options, viewport: { width: WIDTH, height } });
-  await page.goto(sandbox.url + path);
-  if (path !== `/checkout/${started.reference}`) {
+  if (desk) {
+    await page.route('https://shop.example/**', async (route) => {
+      const response = await desk(new Request(route.request().url()));
+      const { status, headers } = response;
+      await route.fulfill({ status, headers: Object.fromEntries(headers), body: await response.text() });
+    });
+  }
+  await page.goto(new URL(path, sandbox.url).href);
+  if (!desk && path !== `/checkout/${started.reference}`) {
     await page.locator('#connection[data-state=on]').waitFor();
   }
   await prepare?.(page);
