@@ -85,10 +85,11 @@ export async function pressOrder<Input, Request extends CreateRequest, Result ex
     operation: operation.name,
   });
   const { signal, timeout = client.timeout } = options;
+  // Before anything is waited for: the caller can change the input for the next order meanwhile.
+  const call = readInput(() => prepareCall(client, operation, input, options));
   const origin = await resolveOrigin(access, { signal, timeout }, operation.name);
   reportWarnings(client.journal, client.report);
   const name = { kind: 'order', id } as const;
-  const call = readInput(() => prepareCall(client, operation, input, options));
   if (call instanceof InvalidInputError || access.closing.aborted) {
     const error = call instanceof InvalidInputError ? call : new ClosedError(operation.name);
     const { record } = await waitForJournal(() => records.read(name), { end: signal });

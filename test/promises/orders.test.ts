@@ -33,6 +33,20 @@ test('a press charges, and the status is plain JSON', async () => {
   expect(JSON.parse(JSON.stringify(status))).toEqual(status);
 });
 
+test('a press charges what it was given, whatever the caller does to that for the next order', async () => {
+  const { shop, service } = world();
+  const input = { ...momo };
+  const options = { extraBody: { order: '17' } };
+  const first = shop.orders.charge('17', input, options);
+  Object.assign(input, { amount: '30.00', phone: otherNumber.phone });
+  options.extraBody.order = '18';
+  await Promise.all([first, shop.orders.charge('18', input, options)]);
+  expect(service.requests.map(({ body }) => body)).toMatchObject([
+    { amount: 25.5, phone: momo.phone, order: '17' },
+    { amount: 30, phone: otherNumber.phone, order: '18' },
+  ]);
+});
+
 test('many presses in many processes make one charge', async () => {
   const { shop, start, posts } = world({ respond: slow('POST', SECOND) });
   const processes = [shop, start(), start()];
