@@ -77,6 +77,28 @@ test('startAnother begins another payment, and the first is followed', async () 
   expect(paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
 });
 
+test.each(['+233 24 412 3456', '233244123456', '00233 (0)24 412 3456', '24-412-3456'])(
+  'startAnother asks no phone twice: %s is the number that was asked',
+  async (phone) => {
+    const { shop, posts } = world();
+    await shop.orders.charge('17', { ...momo, phone: '0244123456' });
+    const status = await shop.orders.charge('17', { ...momo, phone }, { startAnother: true });
+    expect(posts).toHaveLength(1);
+    expect(status).toMatchObject({ state: 'processing', payments: [{ key: '17/1' }] });
+    expect(status).not.toHaveProperty('differs');
+  },
+);
+
+test.each(['0244123457', '+234 24 412 3456', '10244123456'])(
+  'startAnother asks another number, however much of it is alike: %s',
+  async (phone) => {
+    const { shop, posts } = world();
+    await shop.orders.charge('17', { ...momo, phone: '0244123456' });
+    await shop.orders.charge('17', { ...momo, phone }, { startAnother: true });
+    expect(posts).toHaveLength(2);
+  },
+);
+
 test('a payment that failed lets the customer pay again', async () => {
   const { shop, service, unpaid } = world();
   service.settleAfter('next', 20 * SECOND, 'failed');
