@@ -128,6 +128,30 @@ test('onPaid is called for the payment that pays the order, with its transaction
   expect(paid).toMatchObject([{ order: '17', payment: { key: '17/1' }, transaction: { status: 'success' } }]);
 });
 
+/** Makes a world whose service has a field `raw_status` of its own, which no documentation shows. */
+const withRawStatus = (raw_status: string) =>
+  world({
+    async respond(_, handle) {
+      const { data, ...envelope } = await (await handle()).json();
+      return Response.json({ ...envelope, data: { ...data, raw_status } });
+    },
+  });
+
+test('a field raw_status of the service does not make an order paid', async () => {
+  const { shop, service, paid } = withRawStatus('success');
+  service.decline(getReference(await shop.orders.charge('17', momo)));
+  expect(await shop.orders.wait('17')).toMatchObject({ state: 'unpaid', payments: [{ status: 'failed' }] });
+  await sweepFor(HOUR, shop.orders);
+  expect(paid).toEqual([]);
+});
+
+test('a field raw_status of the service does not hide that an order is paid', async () => {
+  const { shop, service, paid } = withRawStatus('COMPLETED');
+  service.approve(getReference(await shop.orders.charge('17', momo)));
+  await sweepFor(HOUR, shop.orders);
+  expect(paid).toMatchObject([{ order: '17', transaction: { status: 'success' } }]);
+});
+
 test('onPaid is called again if it throws, and never for another payment', async () => {
   const calls: string[] = [];
   const { shop, service } = world({
