@@ -4,13 +4,15 @@ import * as z from 'zod/mini';
 import { isPlainObject } from '../support/untrusted.ts';
 import { type AmountIssue, findAmountIssue, MAX_AMOUNT, MIN_AMOUNT } from './money.ts';
 
+export const REFERENCE = /^TXN-[!"$&-.0->@-[\]-~]{1,251}$/;
+
 /**
  * A transaction's reference: `TXN-` and a generated suffix. It becomes a part of the path, so nothing that could change
  * the path is allowed: printable ASCII only, at most 255 characters, no separator, no white space, no `%`, `?` or `#`.
  */
 export const referenceSchema = /* @__PURE__ */ (() =>
   z.string({ error: 'must be a string: the reference that initialize or chargeMobileMoney returned' }).check(
-    z.regex(/^TXN-[!"$&-.0->@-[\]-~]{1,251}$/, {
+    z.regex(REFERENCE, {
       error:
         'must be TXN- and a suffix, at most 255 printable ASCII characters, without / \\ % ? # or spaces',
     }),

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod/mini';
-import { isObject } from '../support/untrusted.ts';
+import { isObject, stringField } from '../support/untrusted.ts';
 import { referenceSchema } from './input.ts';
 import { MAX_AMOUNT, normalizeAmount } from './money.ts';
 
@@ -131,13 +131,15 @@ export type Transaction =
   | AbandonedTransaction
   | UnrecognisedTransaction;
 
-export function getRawStatus(transaction: Transaction): string {
-  return transaction.status === 'unrecognised' ? transaction.raw_status : transaction.status;
+/** Returns the status as the service wrote it. With a documented one, `raw_status` is a field of the service's own. */
+export function getRawStatus(transaction: object): string | undefined {
+  const status = stringField(transaction, 'status');
+  return status === 'unrecognised' ? stringField(transaction, 'raw_status') : status;
 }
 
 /** Returns the status for messages, events and log lines: the raw one if it is a plain word, which no secret is. */
 export function getPrintableStatus(transaction: Transaction): string {
-  const status = getRawStatus(transaction);
+  const status = getRawStatus(transaction) ?? '';
   return /^(?!sk_)[a-z][a-z_ -]{0,31}$/i.test(status) ? status : transaction.status;
 }
 
@@ -267,12 +269,15 @@ function toCharge(
   return { ...data, message: typeof message === 'string' ? message : '', replayed };
 }
 
+const isKnown = (status: string) => transactionStatuses.some((known) => known === status);
+
 function markUnrecognisedStatus(data: unknown): unknown {
   if (!isObject(data) || !('status' in data)) return data;
   const { status } = data;
-  if (typeof status !== 'string' || transactionStatuses.some((known) => known === status)) return data;
+  if (typeof status !== 'string' || isKnown(status)) return data;
   // It was marked before: a caller stored the transaction and parses it again.
-  if (status === 'unrecognised' && 'raw_status' in data && typeof data.raw_status === 'string') return data;
+  const raw = status === 'unrecognised' ? stringField(data, 'raw_status') : undefined;
+  if (raw !== undefined && !isKnown(raw)) return data;
   return { ...data, status: 'unrecognised', raw_status: status };
 }
 

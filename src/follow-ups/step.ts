@@ -10,7 +10,7 @@ import { Hold } from '../journal/hold.ts';
 import { namePayment, type RecordName } from '../journal/names.ts';
 import type { Found, Records } from '../journal/records.ts';
 import type { RecordKind } from '../journal/store.ts';
-import { getPause } from '../ledger/check.ts';
+import { getPause, MAX_PAUSE } from '../ledger/check.ts';
 import { getDueAt, listDueChecks, listOwed, type OwedCall } from '../ledger/order.ts';
 import { isEnded, isFollowed, isPaid, referenceOf, seenOf } from '../ledger/payment.ts';
 import type { LedgerRecord, Payment } from '../ledger/record.ts';
@@ -77,8 +77,11 @@ export interface DueRecord {
   readonly version: string;
 }
 
-/** How long a record of another service is postponed, in milliseconds. */
-const FOREIGN_PAUSE = 60 * 60 * 1000;
+/**
+ * A record of another service is postponed by a tenth of its age, at least by so many milliseconds: the client of that service hears
+ * of a new payment soon, and what nobody follows any more costs little.
+ */
+const MIN_FOREIGN_PAUSE = 30_000;
 
 /** Does what is due for one record: checks, calls of handlers, or both. */
 export async function takeStep(due: DueRecord, context: StepContext): Promise<void> {
@@ -86,7 +89,8 @@ export async function takeStep(due: DueRecord, context: StepContext): Promise<vo
   if (record.service !== context.service) {
     if (!context.said.foreign) report(context, name, { result: 'failed', error: OTHER_SERVICE });
     context.said.foreign = true;
-    await postpone(due, context, FOREIGN_PAUSE);
+    const age = context.records.now - Math.max(...record.payments.map(({ createdAt }) => createdAt));
+    await postpone(due, context, Math.min(MAX_PAUSE, Math.max(MIN_FOREIGN_PAUSE, age / 10)));
     return;
   }
   const { lease } = context;

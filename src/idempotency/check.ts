@@ -1,6 +1,6 @@
 /** Checks transactions of a record at the service, and records what was found. */
 
-import type { Transaction } from '../api/transaction.ts';
+import { getRawStatus, type Transaction } from '../api/transaction.ts';
 import type { CheckedTransaction, CheckOptions, ClientAccess } from '../client-access.ts';
 import {
   APIError,
@@ -61,7 +61,7 @@ export function toChecked(
   askedAt: number,
 ): Checked {
   const { paid_at } = transaction;
-  const status = toStoredStatus(stringField(transaction, 'raw_status') ?? transaction.status);
+  const status = toStoredStatus(getRawStatus(transaction) ?? '');
   const finding = { is: 'answered', status, paid_at } as const;
   return { reference, finding, askedAt, retryAfter, transaction };
 }
@@ -82,8 +82,7 @@ function toFinding(error: unknown): Finding {
 function toMismatch({ transaction, mismatches }: TransactionMismatchError): Finding {
   if (mismatches.some(({ field }) => field === 'reference')) return { is: 'failed' };
   const { amount, currency } = transaction;
-  const raw = stringField(transaction, 'raw_status') ?? stringField(transaction, 'status');
-  const status = toStoredStatus(raw ?? '');
+  const status = toStoredStatus(getRawStatus(transaction) ?? '');
   return {
     is: 'answered',
     status,

@@ -30,7 +30,8 @@ export async function resolveAtService(
   verify: (reference: string, expect: Expectation) => Promise<Transaction>,
 ): Promise<JournalEntry> {
   const { idempotencyKey, resolution, note, signal, timeout } = call;
-  const { by } = runAsRead(() => validateResolution(resolution, note));
+  // The caller can change it while the service is asked.
+  const valid = runAsRead(() => validateResolution(resolution, note));
   const { service } = await resolveOrigin(access, { signal, timeout });
   const asked: AskedService = {
     assertService: (record) => assertService(record, service),
@@ -44,9 +45,9 @@ export async function resolveAtService(
       }
     },
   };
-  const resolve = () => journal.resolve(idempotencyKey, resolution, note, asked);
+  const resolve = () => journal.resolve(idempotencyKey, valid.resolution, note, asked);
   const { entry, isNew } = await waitForJournal(resolve, { end: signal });
-  if (isNew) reportResolved(access, entry, by);
+  if (isNew) reportResolved(access, entry, valid.by);
   return entry;
 }
 

@@ -1,6 +1,7 @@
 /** What is stored of a result: the documented fields, in a form that holds nothing of a customer. */
 
 import type { OperationName } from '../api/operations.ts';
+import { getRawStatus } from '../api/transaction.ts';
 import type { AnyTransaction } from '../errors.ts';
 import type { RecordedResult } from '../ledger/record.ts';
 import type { Redact } from '../support/redact.ts';
@@ -22,7 +23,7 @@ export function toStoredResult(
 
 /** Returns the status, and the time of a payment. */
 function pickStatus(result: object, redact: () => Redact): object {
-  const status = stringField(result, 'raw_status') ?? stringField(result, 'status');
+  const status = getRawStatus(result);
   const paidAt = stringField(result, 'paid_at');
   return {
     ...(status === undefined ? {} : { status: toStoredStatus(status, redact) }),

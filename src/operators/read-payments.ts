@@ -5,14 +5,23 @@ import { namePayment, type RecordName } from '../journal/names.ts';
 export const namePaymentOf = (name: RecordName, number: number) =>
   `${name.kind} ${namePayment(name, number)}`;
 
-/** Reads the entries of all payments of an order or a key, oldest first. */
-export async function readPayments(
-  read: (name: string) => Promise<JournalEntry | null>,
+type Read = (name: string) => Promise<JournalEntry | null>;
+
+/** Reads the entry of one payment. Of an order whose id is `order 17`, it is none of the order `17`. */
+export async function readPayment(
+  read: Read,
   name: RecordName,
-): Promise<JournalEntry[]> {
+  number: number,
+): Promise<JournalEntry | undefined> {
+  const entry = await read(namePaymentOf(name, number));
+  return entry?.key === namePayment(name, number) ? entry : undefined;
+}
+
+/** Reads the entries of all payments of an order or a key, oldest first. */
+export async function readPayments(read: Read, name: RecordName): Promise<JournalEntry[]> {
   const entries: JournalEntry[] = [];
   for (;;) {
-    const entry = await read(namePaymentOf(name, entries.length + 1));
+    const entry = await readPayment(read, name, entries.length + 1);
     if (!entry) return entries;
     entries.push(entry);
   }

@@ -85,10 +85,11 @@ export async function pressOrder<Input, Request extends CreateRequest, Result ex
     operation: operation.name,
   });
   const { signal, timeout = client.timeout } = options;
+  // Before anything is waited for: the caller can change the input for the next order meanwhile.
+  const call = readInput(() => prepareCall(client, operation, input, options));
   const origin = await resolveOrigin(access, { signal, timeout }, operation.name);
   reportWarnings(client.journal, client.report);
   const name = { kind: 'order', id } as const;
-  const call = readInput(() => prepareCall(client, operation, input, options));
   if (call instanceof InvalidInputError || access.closing.aborted) {
     const error = call instanceof InvalidInputError ? call : new ClosedError(operation.name);
     const { record } = await waitForJournal(() => records.read(name), { end: signal });
@@ -316,8 +317,12 @@ const notRecordedError = () =>
 /** So short that a thousand numbers of a country share it: it tells two numbers apart, and does not reveal one. */
 const DIGEST_CHARS = 5;
 
-/** Returns a digest that tells whether a customer gave another number. The order is its salt. */
+/** The ways to write what comes before the nine digits of a Ghanaian number. */
+const PREFIX = /^(?:(?:00)?233)?0?(?=\d{9}$)/;
+
+/** Returns a digest that tells whether a customer gave another number, however it is written. The order is its salt. */
 async function digestPhone(id: string, phone: string): Promise<string> {
-  const digest = await createDigest('SHA-256', JSON.stringify([id, phone.replace(/\P{Nd}/gu, '')]));
+  const number = phone.replace(/\P{Nd}/gu, '').replace(PREFIX, '');
+  const digest = await createDigest('SHA-256', JSON.stringify([id, number]));
   return digest.slice(0, DIGEST_CHARS);
 }

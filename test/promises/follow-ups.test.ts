@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
 import { memoryStore } from '../../src/stores/index.ts';
 import { catchError } from '../helpers/service.ts';
-import { DAY, HOUR, MINUTE, momo, SECOND, slow, sweepFor, world } from '../helpers/world.ts';
+import { DAY, getReference, HOUR, MINUTE, momo, SECOND, slow, sweepFor, world } from '../helpers/world.ts';
 import { wrapStore } from '../helpers/wrapped-store.ts';
 
 const keyed = (idempotencyKey: string) => ({ idempotencyKey });
@@ -282,4 +282,15 @@ test('a handler gets the end that another process found, not an older check', as
   await other.followUps.notify(reference);
   await Promise.all([sweeping, other.followUps.sweep()]);
   expect(finals).toMatchObject([{ key: 'order-17/1', status: 'success' }]);
+});
+
+test('a client of another service that sweeps first delays what is told by no more than a minute', async () => {
+  const { shop, service, start, clock, paid } = world();
+  const other = start({ client: { baseUrl: 'https://other.example/api/v1' } });
+  service.approve(getReference(await shop.orders.charge('17', momo)));
+  await clock.pass(10 * SECOND);
+  await other.orders.sweep();
+  expect(await shop.orders.sweep()).toMatchObject({ checked: 0 });
+  await sweepFor(MINUTE, shop.orders);
+  expect(paid).toMatchObject([{ order: '17' }]);
 });

@@ -18,6 +18,22 @@ test('the same key again returns the recorded result, and sends nothing', async 
   expect(posts).toHaveLength(1);
 });
 
+test('a replay has the status of the charge, whatever other field the service gave it', async () => {
+  const data = {
+    reference: 'TXN-1',
+    status: 'processing',
+    raw_status: 'success',
+    amount: '25.50',
+    currency: 'GHS',
+  };
+  const { shop } = world({ respond: () => Response.json({ status: true, data }) });
+  await shop.payments.chargeMobileMoney(momo, key);
+  expect(await shop.payments.chargeMobileMoney(momo, key)).toMatchObject({
+    status: 'processing',
+    replayed: true,
+  });
+});
+
 test('a key in use elsewhere gives the result of that call', async () => {
   const { shop, start, posts } = world({ respond: slow('POST', SECOND) });
   const calls = [shop, start(), start()].map(({ payments }) => payments.chargeMobileMoney(momo, key));

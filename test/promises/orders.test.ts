@@ -33,6 +33,20 @@ test('a press charges, and the status is plain JSON', async () => {
   expect(JSON.parse(JSON.stringify(status))).toEqual(status);
 });
 
+test('a press charges what it was given, whatever the caller does to that for the next order', async () => {
+  const { shop, service } = world();
+  const input = { ...momo };
+  const options = { extraBody: { order: '17' } };
+  const first = shop.orders.charge('17', input, options);
+  Object.assign(input, { amount: '30.00', phone: otherNumber.phone });
+  options.extraBody.order = '18';
+  await Promise.all([first, shop.orders.charge('18', input, options)]);
+  expect(service.requests.map(({ body }) => body)).toMatchObject([
+    { amount: 25.5, phone: momo.phone, order: '17' },
+    { amount: 30, phone: otherNumber.phone, order: '18' },
+  ]);
+});
+
 test('many presses in many processes make one charge', async () => {
   const { shop, start, posts } = world({ respond: slow('POST', SECOND) });
   const processes = [shop, start(), start()];
@@ -63,6 +77,28 @@ test('startAnother begins another payment, and the first is followed', async () 
   expect(paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
 });
 
+test.each(['+233 24 412 3456', '233244123456', '00233 (0)24 412 3456', '24-412-3456'])(
+  'startAnother asks no phone twice: %s is the number that was asked',
+  async (phone) => {
+    const { shop, posts } = world();
+    await shop.orders.charge('17', { ...momo, phone: '0244123456' });
+    const status = await shop.orders.charge('17', { ...momo, phone }, { startAnother: true });
+    expect(posts).toHaveLength(1);
+    expect(status).toMatchObject({ state: 'processing', payments: [{ key: '17/1' }] });
+    expect(status).not.toHaveProperty('differs');
+  },
+);
+
+test.each(['0244123457', '+234 24 412 3456', '10244123456'])(
+  'startAnother asks another number, however much of it is alike: %s',
+  async (phone) => {
+    const { shop, posts } = world();
+    await shop.orders.charge('17', { ...momo, phone: '0244123456' });
+    await shop.orders.charge('17', { ...momo, phone }, { startAnother: true });
+    expect(posts).toHaveLength(2);
+  },
+);
+
 test('a payment that failed lets the customer pay again', async () => {
   const { shop, service, unpaid } = world();
   service.settleAfter('next', 20 * SECOND, 'failed');
@@ -90,6 +126,30 @@ test('onPaid is called for the payment that pays the order, with its transaction
   await shop.orders.charge('17', momo);
   await sweepFor(DAY, shop.orders);
   expect(paid).toMatchObject([{ order: '17', payment: { key: '17/1' }, transaction: { status: 'success' } }]);
+});
+
+/** Makes a world whose service has a field `raw_status` of its own, which no documentation shows. */
+const withRawStatus = (raw_status: string) =>
+  world({
+    async respond(_, handle) {
+      const { data, ...envelope } = await (await handle()).json();
+      return Response.json({ ...envelope, data: { ...data, raw_status } });
+    },
+  });
+
+test('a field raw_status of the service does not make an order paid', async () => {
+  const { shop, service, paid } = withRawStatus('success');
+  service.decline(getReference(await shop.orders.charge('17', momo)));
+  expect(await shop.orders.wait('17')).toMatchObject({ state: 'unpaid', payments: [{ status: 'failed' }] });
+  await sweepFor(HOUR, shop.orders);
+  expect(paid).toEqual([]);
+});
+
+test('a field raw_status of the service does not hide that an order is paid', async () => {
+  const { shop, service, paid } = withRawStatus('COMPLETED');
+  service.approve(getReference(await shop.orders.charge('17', momo)));
+  await sweepFor(HOUR, shop.orders);
+  expect(paid).toMatchObject([{ order: '17', transaction: { status: 'success' } }]);
 });
 
 test('onPaid is called again if it throws, and never for another payment', async () => {

@@ -67,6 +67,16 @@ test('a reference is taken only if the service has the transaction', async () =>
   });
 });
 
+test('the reference that was given is recorded, whatever the caller does to it meanwhile', async () => {
+  const { shop, service } = await loseResponse();
+  const [charge] = service.charges;
+  const other = getReference(await shop.orders.charge('18', { ...momo, phone: '0551234987' }));
+  const given = { reference: charge?.reference ?? '' };
+  const resolving = shop.payments.resolve('17/1', given, note);
+  given.reference = other;
+  expect(await resolving).toMatchObject({ reference: charge?.reference });
+});
+
 test('a reference of another order is refused', async () => {
   const { shop } = await loseResponse();
   const { payments } = await shop.orders.charge('18', { ...momo, phone: '0551234987' });

@@ -47,9 +47,11 @@ export interface NamedEntries {
 export async function readEntries(journal: Journal, name: string): Promise<NamedEntries> {
   const entry = await limitJournal(() => journal.read(name));
   if (entry) return { entries: [entry], isOrder: false };
-  const order = { kind: 'order', id: name.replace(/^order /, '') } as const;
-  const entries = await readPayments((key) => limitJournal(() => journal.read(key)), order);
-  if (entries.length > 0) return { entries, isOrder: true };
+  // An id can itself begin so. A name that fits two orders was refused by then.
+  for (const id of [name, name.replace(/^order /, '')]) {
+    const entries = await readPayments((key) => limitJournal(() => journal.read(key)), { kind: 'order', id });
+    if (entries.length > 0) return { entries, isOrder: true };
+  }
   throw new CommandError(
     `The journal has no record of the key or order "${name}".`,
     `A key is exact, also upper and lower case. ${describeCommand('list --state all')} shows the keys.`,

@@ -25,7 +25,9 @@ export async function decide(
   by: string,
 ): Promise<{ readonly entry: JournalEntry } | Refused> {
   const get = (name: string) => form.get(name)?.trim() ?? '';
-  const [name, offer, reason, reference] = [get('payment'), get('offer'), get('reason'), get('reference')];
+  // The name of a payment is exact: a space at its end can make it that of another order.
+  const name = form.get('payment') ?? '';
+  const [offer, reason, reference] = [get('offer'), get('reason'), get('reference')];
   const refuse = (message: string, status = 422) => ({ name, offer, message, reason, reference, status });
   const { payments, journal } = sources;
   try {

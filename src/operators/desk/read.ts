@@ -4,7 +4,7 @@ import { PaymentsError } from '../../errors.ts';
 import type { AttentionItem, JournalEntry } from '../../journal/journal.ts';
 import { type RecordName, toStoreKey } from '../../journal/names.ts';
 import type { OrderStatus } from '../../orders/index.ts';
-import { namePaymentOf, readPayments } from '../read-payments.ts';
+import { namePaymentOf, readPayment, readPayments } from '../read-payments.ts';
 import type { ReviewDeskOptions } from './options.ts';
 
 /** Where the desk reads, and where it records what is decided. */
@@ -61,7 +61,7 @@ export async function findSubjects({ journal }: Sources, text: string): Promise<
       (id) => ({ kind: 'order', id }) as const,
     );
     for (const name of [...names, { kind: 'key', id: text } as const])
-      if (await journal.read(namePaymentOf(name, 1))) add(name);
+      if (await readPayment((key) => journal.read(key), name, 1)) add(name);
   } catch (error) {
     problem = describeReadError(error);
   }

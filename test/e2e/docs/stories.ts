@@ -3,7 +3,7 @@ import { PaymentsClient } from 'payment-collection-client';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { createOrderPayments, type OrderPayments } from 'payment-collection-client/orders';
 import type { FinalStatus } from 'payment-collection-client/testing';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Scene } from './prelude.ts';
 
 /** One run of a block: what the customer or the service does, and what must come of it. */

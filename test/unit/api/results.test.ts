@@ -197,6 +197,11 @@ test('reads the last of two JSON keys, in the result and its check', async () =>
   });
 });
 
+test.each(transactionStatuses)('reads no documented status %s out of another field', async (status) => {
+  const transaction = await verifyWith({ status: 'unrecognised', raw_status: status });
+  expect(transaction).toMatchObject({ status: 'unrecognised', raw_status: 'unrecognised' });
+});
+
 test('returns a result that the exported schema parses again', async () => {
   for (const status of [...transactionStatuses, 'reversed']) {
     const transaction = await verifyWith({ status, fee: '0.25' });

@@ -102,6 +102,18 @@ test('polls each reference in the parsed body of a webhook of any form', async (
   client.close();
 });
 
+test('takes a body whose text is too long for a regular expression', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(1_000);
+  seen.length = 0;
+  const notify = () => client.notify(JSON.stringify({ text: 'x'.repeat(8_000_000), reference: REFERENCE }));
+  expect(notify).not.toThrow();
+  await vi.advanceTimersByTimeAsync(500);
+  expect(seen).toMatchObject([{ reference: REFERENCE }]);
+  client.close();
+});
+
 test('polls the first ten references of a body', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
   const references = Array.from({ length: 12 }, (_, index) => `TXN-${index}`);

@@ -168,6 +168,14 @@ test.each(['17', 'order 17'])('shows each payment of an order: %s', async (name)
   expect(lines.map((line) => JSON.parse(line).key)).toEqual(['17/1', '17/2']);
 });
 
+test('shows an order whose id begins with "order" by its whole id, and no other one by it', async () => {
+  const { journal, exports } = await startShop();
+  await completeKey(journal, 'order 17', made('TXN-1'), { kind: 'order' });
+  const { out } = await runCommand(['show', 'order 17'], { exports });
+  expect(out).toContain('order 17/1');
+  expect(await runCommand(['show', '17'], { exports })).toMatchObject({ code: 1, out: '' });
+});
+
 test('names the config in each command, quoted for the shell', async () => {
   const folder = createConfigFolder();
   const file = join(folder, "night's payments.mjs");

@@ -78,6 +78,19 @@ test('adds a transaction to an order, if the service has it', async () => {
   expect(shop.posts).toHaveLength(2);
 });
 
+test('adds a transaction to the order of the page, and to none whose id has no space at its end', async () => {
+  const { own, decide } = openDesk();
+  for (const [order, phone] of [
+    ['17', '0551234987'],
+    ['17 ', '0551234988'],
+  ] as const)
+    await own.charge(order, { ...momo, phone });
+  const { reference } = await own.payments.chargeMobileMoney(momo, { idempotencyKey: null });
+  await decide(`?${new URLSearchParams({ order: '17 ' })}`, 'reference', { reference, reason: REASON });
+  expect((await own.read('17')).payments).toHaveLength(1);
+  expect((await own.read('17 ')).payments).toMatchObject([{}, { reference }]);
+});
+
 test('resolves the key of a shop without orders', async () => {
   const { shop, own, open, decide } = openDesk({ orderPayments: undefined });
   shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });

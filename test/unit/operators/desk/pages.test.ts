@@ -63,6 +63,13 @@ describe('a search', () => {
     expect(html).toContain('href="?key=17%2F1"');
   });
 
+  test('finds an order whose id begins with "order" by its whole id, and shows no other one by it', async () => {
+    const { own, open } = openDesk();
+    await own.charge('order 17', momo);
+    expect((await open('?find=order+17')).html).toContain('<h1>Order order 17</h1>');
+    for (const query of ['?find=17', '?order=17']) expect(await open(query)).toMatchObject({ status: 404 });
+  });
+
   test.each(['?find=99', '?order=99', '?key=99', '?find=TXN-99'])(
     'for nothing (%s) says so',
     async (query) => {
