@@ -27,7 +27,7 @@ export const exhaustiveOnly = [
   'test/e2e/docs/{api-site,api,errors,events,examples,options}.test.ts',
   'test/e2e/docs/{first-charge,follow-ups-from-cron,payment-sandbox,runbook}.test.ts',
   'test/unit/**/optional-peer.test.ts',
-  'test/unit/operators/command/{process,stores}.test.ts',
+  'test/unit/operators/command/process.test.ts',
   'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
   'test/unit/polling/processes.test.ts',

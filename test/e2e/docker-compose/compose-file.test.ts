@@ -9,7 +9,7 @@ import { FOLDER, readComposeFile, readComposeText } from './compose-file.ts';
 import { isInContext } from './composition.ts';
 
 const file = readComposeFile();
-const { sandbox, db } = file.services;
+const { sandbox } = file.services;
 
 const readJson = (path: string): Record<string, never> => JSON.parse(readFileSync(path, 'utf8'));
 
@@ -32,43 +32,6 @@ describe('compose.yaml', () => {
     expect(name).toMatch(/^[a-z\d][a-z\d_-]*$/);
     expect(validate(rest), JSON.stringify(validate.errors)).toBe(true);
     expect(validate({ services: { shop: { biuld: '.' } } })).toBe(false);
-  });
-
-  test('names the services and ports by which they and a browser reach each other', () => {
-    const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = db?.environment ?? {};
-    expect(file.services).toMatchObject({
-      shop: {
-        ports: ['127.0.0.1:3000:3000'],
-        environment: {
-          DATABASE_URL: `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@db:5432/${POSTGRES_DB}`,
-          PAYMENTS_BASE_URL: `http://${findOption('allow-host')}:4010/api/v1`,
-          PAYMENTS_API_KEY: expect.stringMatching(/^sk_test_./),
-        },
-      },
-      // The database is not published.
-      sandbox: { ports: ['127.0.0.1:4010:4010'] },
-      db: {
-        ports: [],
-        healthcheck: {
-          test: [
-            'CMD',
-            'pg_isready',
-            '--host=127.0.0.1',
-            `--username=${POSTGRES_USER}`,
-            `--dbname=${POSTGRES_DB}`,
-          ],
-        },
-        // From 18 on, the image refuses a volume at /var/lib/postgresql/data.
-        image: 'postgres:18',
-        volumes: ['db:/var/lib/postgresql'],
-      },
-    });
-    expect([findOption('allow-host'), findOption('host')]).toEqual(['sandbox', '0.0.0.0']);
-    expect(['public-url', 'return-url', 'webhook-url'].map(findOption)).toEqual([
-      'http://localhost:4010',
-      'http://localhost:3000/checkout/return',
-      'http://shop:3000/webhooks/payments',
-    ]);
   });
 
   test('keeps the state of the sandbox in its volume', () => {

@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../src/stores/index.ts';
-import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { DAY, HOUR, MINUTE, momo, SECOND, sweepFor, type World, world } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
@@ -91,31 +90,6 @@ describe('an unresolved key', () => {
     expect(await journal.read('order-1')).toMatchObject({ state: 'unknown', inProgress: false });
     isKilled = true;
   });
-
-  test('is followed once a person has found its payment', async () => {
-    const made = world();
-    const reference = await loseKey(made);
-    await sweepFor(MINUTE, made.shop.followUps);
-    made.service.approve(reference);
-    await made.shop.payments.resolve('order-1', { reference }, note);
-    const before = made.checks.length;
-    await made.shop.followUps.sweep();
-    expect(made.checks.length - before).toBe(1);
-    expect(made.finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
-    expect(reasonsOf(made)).toEqual(['unresolved']);
-  });
-
-  test('is left alone once a person has freed it, until it is charged again', async () => {
-    const made = world();
-    const { shop } = made;
-    await loseKey(made);
-    await shop.payments.resolve('order-1', 'not_charged', note);
-    await sweepFor(MINUTE, shop.followUps);
-    expect([made.attentions, made.checks]).toEqual([[], []]);
-    await loseKey(made);
-    await sweepFor(SECOND, shop.followUps);
-    expect(reasonsOf(made)).toEqual(['unresolved']);
-  });
 });
 
 describe('an overdue payment', () => {
@@ -141,16 +115,6 @@ describe('an overdue payment', () => {
     }
     expect(checks).toHaveLength(count + 2);
     expect(finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-    expect(reasonsOf(made)).toEqual(['overdue']);
-  });
-
-  test('is delivered if it becomes final after days', async () => {
-    const made = world();
-    made.service.settleAfter('next', 6 * DAY, 'success');
-    await chargeKey(made.shop);
-    await sweepFor(8 * DAY, made.shop.followUps);
-    expect(made.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-    expect(made.finals[0]?.at).toBeLessThan(6 * DAY + HOUR + MINUTE);
     expect(reasonsOf(made)).toEqual(['overdue']);
   });
 
@@ -186,36 +150,6 @@ describe('an overdue payment', () => {
   });
 });
 
-describe('another amount', () => {
-  test('is reported at once if the response of the charge named it', async () => {
-    const { shop, service, finals, attentions } = world();
-    service.fault('chargeMobileMoney', otherAmount);
-    await catchError(chargeKey(shop));
-    await sweepFor(SECOND, shop.followUps);
-    expect(attentions).toMatchObject([{ key: 'order-1', reference: 'TXN-000001', reason: 'mismatch' }]);
-    expect(finals).toEqual([]);
-  });
-
-  test('is reported before the end, and goes on once it is corrected', async () => {
-    const made = world();
-    await charge(otherAmount, 1)(made);
-    await sweepFor(MINUTE, made.shop.followUps);
-    expect(made.attentions).toMatchObject([{ reason: 'mismatch', at: 8 * SECOND }]);
-    const [first, second] = toPauses(made.checks);
-    expect(first).toBe(30);
-    expect(second).toBeLessThan(10);
-  });
-});
-
-test('a replica that is behind for a moment is not reported', async () => {
-  const made = world();
-  made.service.settleAfter('next', 15 * SECOND, 'success');
-  await charge(notFound, 3)(made);
-  await sweepFor(MINUTE, made.shop.followUps);
-  expect(made.attentions).toEqual([]);
-  expect(made.finals).toHaveLength(1);
-});
-
 test('a transaction of two keys is delivered to the first alone', async () => {
   const { shop, service, finals, attentions, checks } = world();
   const reference = await chargeKey(shop);
@@ -244,18 +178,6 @@ test.each(['failed', 'abandoned'] as const)(
     expect(findFollowUps(events).map(({ result }) => result)).toEqual(['final', 'delivered']);
   },
 );
-
-test('a failed payment needs a person if another amount was paid after all', async () => {
-  const { shop, service, finals, attentions } = world();
-  service.settleAfter('next', SECOND, 'failed');
-  const reference = await chargeKey(shop);
-  await sweepFor(MINUTE / 2, shop.followUps);
-  service.approve(reference);
-  service.fault('verify', otherAmount, always);
-  await sweepFor(DAY, shop.followUps);
-  expect(finals).toMatchObject([{ status: 'failed' }]);
-  expect(attentions).toMatchObject([{ key: 'order-1', reference, reason: 'mismatch' }]);
-});
 
 test('a clock that is eight days ahead for one sweep ends no follow-up', async () => {
   const { shop, service, clock, checks, finals, events } = world();

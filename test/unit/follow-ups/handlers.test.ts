@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../../src/index.ts';
 import { nextDelay } from '../../../src/schedule.ts';
 import { sleep } from '../../helpers/clock.ts';
-import { API_KEY, catchError, EMAIL, PHONE } from '../../helpers/service.ts';
+import { API_KEY, EMAIL, PHONE } from '../../helpers/service.ts';
 import { MINUTE, type ProcessOptions, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
 import { always, chargeKey, findFollowUps, loseKey, never, openPaid, toPauses } from './keys.ts';
 
@@ -59,19 +59,6 @@ describe('onFinal', () => {
     service.approve(reference);
     await sweepFor(MINUTE, shop.followUps);
     expect(finals).toMatchObject([{ status: 'success' }]);
-  });
-
-  test('is not called once the sweep is aborted, but by the next one', async () => {
-    const stop = new AbortController();
-    const { shop, checks, finals } = await openPaid(1, {
-      client: {
-        onEvent: (event) => event.type === 'follow_up' && event.result === 'final' && stop.abort('stop'),
-      },
-    });
-    expect(await catchError(shop.followUps.sweep({ signal: stop.signal }))).toBe('stop');
-    expect(finals).toEqual([]);
-    await sweepFor(MINUTE, shop.followUps);
-    expect([finals.length, checks.length]).toEqual([1, 1]);
   });
 
   test('is called once if a notification comes while another process checks', async () => {

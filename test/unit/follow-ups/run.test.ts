@@ -9,26 +9,6 @@ import { MINUTE, SECOND, world } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
 import { always, chargeKey, findFollowUps, never } from './keys.ts';
 
-test('run delivers what another process charged, when it is due or 5 s later', async () => {
-  const { shop, start, service, clock, finals } = world();
-  const stop = new AbortController();
-  const running = shop.followUps.run({ signal: stop.signal });
-  await clock.pass(3 * SECOND);
-  service.settleAfter('next', 40 * SECOND, 'success');
-  service.settleAfter('next', 5 * SECOND, 'failed');
-  const web = start();
-  for (const key of ['order-1', 'order-2']) await chargeKey(web, key);
-  await clock.pass(MINUTE);
-  expect(finals).toMatchObject([
-    { key: 'order-2', status: 'failed' },
-    { key: 'order-1', status: 'success' },
-  ]);
-  expect(finals[0]?.at).toBeLessThanOrEqual(16 * SECOND);
-  stop.abort();
-  expect(await running).toBeUndefined();
-  expect(vi.getTimerCount()).toBe(0);
-});
-
 test('run looks every 5 s for what others add', async () => {
   const store = memoryStore();
   const claimDue = vi.spyOn(store, 'claimDue');

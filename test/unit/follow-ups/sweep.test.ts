@@ -60,19 +60,6 @@ describe('checks', () => {
     expect(checks.map(({ at }) => Math.round(at / 100) / 10)).toEqual([expected]);
   });
 
-  test('go on at their times after temporary errors', async () => {
-    const { shop, service, checks, finals, attentions } = world();
-    service.settleAfter('next', 16 * SECOND, 'success');
-    await chargeKey(shop);
-    service.fault('verify', { kind: 'status', status: 503 });
-    service.fault('verify', { kind: 'reset' });
-    service.fault('verify', { kind: 'truncated' });
-    const results = await sweepFor(20 * SECOND, shop.followUps);
-    expect(checks.map(({ at }) => Math.round(at / SECOND))).toEqual([8, 11, 14, 17]);
-    expect(results.reduce((sum, { checked }) => sum + checked, 0)).toBe(4);
-    expect([finals.length, attentions.length]).toEqual([1, 0]);
-  });
-
   test.each([200, 429, 503])('wait for the Retry-After of a %d', async (status) => {
     const { shop, checks } = world({
       async respond({ method }, handle) {
@@ -83,24 +70,6 @@ describe('checks', () => {
     await chargeKey(shop);
     await sweepFor(55 * SECOND, shop.followUps);
     expect(toPauses(checks)[0]).toBe(40);
-  });
-
-  test('keep the rate and the concurrency of the client', async () => {
-    let [current, most] = [0, 0];
-    const { shop, checks } = await openPaid(60, {
-      client: { polling: { maxRequestsPerSecond: 10, maxConcurrency: 5 } },
-      async respond({ method }) {
-        if (method !== 'GET') return undefined;
-        most = Math.max(most, ++current);
-        await sleep(700);
-        current -= 1;
-        return undefined;
-      },
-    });
-    await shop.followUps.sweep();
-    expect([most, checks.length]).toEqual([5, 60]);
-    for (const [index, { at }] of checks.entries())
-      expect((checks[index + 10]?.at ?? at + SECOND) - at).toBeGreaterThanOrEqual(SECOND);
   });
 
   test('pause for a 429, as waits do, and each payment is checked once', async () => {
@@ -192,16 +161,6 @@ describe('the budget', () => {
     });
     for (let sweeps = 0; sweeps < 10; sweeps++) await shop.followUps.sweep({ budget: 3 * SECOND });
     expect([finals.length, checks.length]).toEqual([60, 60]);
-  });
-
-  test('keeps 3 s of a long one for what is in flight, not a fifth', async () => {
-    const { shop, service, clock, checks } = await openPaid(1, { onFinal: () => sleep(59 * SECOND) });
-    const sweeping = shop.followUps.sweep({ budget: MINUTE });
-    await clock.pass(42 * SECOND);
-    const late = await chargeKey(shop, 'late');
-    service.approve(late);
-    await sweeping;
-    expect(checks.filter(({ reference }) => reference === late)).toHaveLength(1);
   });
 
   test('is exceeded for handlers that were called', async () => {

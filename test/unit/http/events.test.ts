@@ -97,26 +97,6 @@ describe('changes no result', () => {
     expect(await client.initialize(payment)).toEqual({ ...successBodies.initialize().data, replayed: false });
     expect(await catchError(client.verify(REFERENCE))).toMatchObject({ name: 'NotFoundError' });
   });
-
-  test('if the logger loses its methods', async () => {
-    const service = await startService();
-    const { lines, logger } = recordingLogger();
-    const client = service.client({ logger });
-    for (const level of Object.keys(logger)) Reflect.deleteProperty(logger, level);
-    expect(await client.initialize(payment)).toMatchObject({ replayed: false });
-    expect(lines).toEqual([]);
-  });
-
-  test('if a listener changes the event', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0);
-    const service = await startService(503);
-    const onEvent = (event: object) => {
-      for (const name of Object.keys(event)) Reflect.set(event, name, 1e9);
-    };
-    const failure = await catchError(service.client({ onEvent, maxRetries: 1 }).verify(REFERENCE));
-    expect(failure).toMatchObject({ name: 'ServerError', operation: 'verify', status: 503 });
-    expect(service.requests).toHaveLength(2);
-  });
 });
 
 test('logs one line per event, without a line break in it', async () => {

@@ -11,7 +11,7 @@ import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { createClientFor } from '../../helpers/raw-service.ts';
 import { API_KEY, catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { heldService } from '../idempotency/held-service.ts';
+import { heldService } from './held-service.ts';
 
 const TIMEOUT = 30 * SECOND;
 const LEASE = 10 * SECOND;

@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import { type JournalStore, memoryStore } from '../../../src/stores/index.ts';
+import { memoryStore } from '../../../src/stores/index.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { jumpClock } from '../../helpers/fake-clock.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
@@ -39,28 +39,6 @@ test.for(thrown)('a store that throws %s makes the claim fail, and nothing is se
     expectNoSecrets(failure, { key: API_KEY, phone: PHONE, email: EMAIL });
     expect(requests).toEqual([]);
   }
-});
-
-test('a claim whose error shows the driver can be tried again', async () => {
-  const store = memoryStore();
-  const { shop, start, posts } = world({ store: { ...store, write: failWrite } });
-  expect(await catchError(charged(shop.payments))).toMatchObject({
-    retryable: true,
-    cause: { message: 'terminating connection', code: '57P01' },
-  });
-  await charged(start({ store }).payments);
-  expect(posts).toHaveLength(1);
-});
-
-test('a claim is recognised although the response of each write was lost', async () => {
-  const store = memoryStore();
-  const write: JournalStore['write'] = async (...step) => {
-    await store.write(...step);
-    return await failWrite();
-  };
-  const { shop, posts } = world({ store: { ...store, write } });
-  expect(await charged(shop.payments)).toMatchObject({ replayed: false });
-  expect(posts).toHaveLength(1);
 });
 
 test('a claim that might be recorded sends nothing until it is resolved', async () => {

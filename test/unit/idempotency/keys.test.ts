@@ -1,7 +1,7 @@
 /** Which keys are taken, what a client with a journal asks for, and what frees a key. */
 
 import { expect, test } from 'vitest';
-import { ConfigurationError, OutcomeUnknownError } from '../../../src/index.ts';
+import { ConfigurationError } from '../../../src/index.ts';
 import { memoryJournal, memoryStore } from '../../../src/stores/index.ts';
 import { charged, KEY, keyed, posts as operations, replayOf } from '../../helpers/keyed-calls.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
@@ -261,18 +261,6 @@ test('a retry is not sent that the journal does not record', async () => {
   // The first attempt, which got no connection. A lost claim does not come back.
   expect(posts).toHaveLength(1);
   expect(writes).toBe(2);
-});
-
-test('a 429 and then a lost response leave the key unresolved', async () => {
-  const { shop, posts, journal, service } = world({
-    client: { maxRetries: 5 },
-    respond: refuseOnce(429, {}),
-  });
-  service.fault('chargeMobileMoney', { kind: 'responseLost' });
-  for (const call of [1, 2])
-    expect(await catchError(charged(shop.payments)), `${call}`).toBeInstanceOf(OutcomeUnknownError);
-  expect(posts).toHaveLength(2);
-  expect(await journal.read(KEY)).toMatchObject({ state: 'unknown' });
 });
 
 test.for<[string, () => unknown]>([

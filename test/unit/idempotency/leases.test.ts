@@ -8,18 +8,11 @@ import { sleep } from '../../helpers/clock.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { DAY, type Respond, SECOND, slow, type World, world } from '../../helpers/world.ts';
+import { DAY, SECOND, slow, type World, world } from '../../helpers/world.ts';
 import { betweenClaimAndRequest, failWrite, interceptWrites, never } from './interrupted-calls.ts';
 
 /** Of a journal, unless it is given another one. */
 const LEASE = 10 * SECOND;
-
-const respondLate =
-  (status: number): Respond =>
-  async () => {
-    await sleep(SECOND);
-    return new Response('{}', { status });
-  };
 
 test('a waiting call says that it waits, and then replays', async () => {
   const { shop, start, posts, events } = world({ respond: slow('POST', SECOND) });
@@ -31,24 +24,6 @@ test('a waiting call says that it waits, and then replays', async () => {
     { type: 'journal', result: 'waiting', idempotencyKey: KEY },
     { type: 'journal', result: 'replayed', reference: (await first).reference },
   ]);
-});
-
-test('a waiting call fails once the outcome is unknown', async () => {
-  const { shop, start, posts } = world({ respond: respondLate(500) });
-  const calls = [shop, start()].map(({ payments }) => catchError(charged(payments)));
-  for (const failure of await Promise.all(calls)) expect(failure).toBeInstanceOf(OutcomeUnknownError);
-  expect(posts).toHaveLength(1);
-});
-
-test('waiting calls send in turn while the service refuses', async () => {
-  let refusals = 3;
-  const { start, posts } = world({
-    respond: async () => (refusals-- > 0 ? await respondLate(422)(new Request('x:'), never) : undefined),
-  });
-  const calls = Array.from({ length: 8 }, () => charged(start().payments));
-  const ends = await Promise.allSettled(calls);
-  expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(3);
-  expect(posts).toHaveLength(4);
 });
 
 /** Makes a world in which a process died right after its claim, and another one waits for it. */
@@ -275,13 +250,6 @@ test.for<[string, Resolution, resolved: object, replayed: string | undefined]>([
 test('a charge that was resolved as what it is gives its result', async () => {
   const { end, reference } = await resolveMeanwhile((own) => ({ reference: own }));
   expect(end).toMatchObject({ reference, replayed: false, message: expect.stringMatching(/./) });
-});
-
-test.for([
-  [422, { outcome: 'rejected', status: 422 }],
-  [500, { outcome: 'unknown' }],
-] as const)('a call that was resolved meanwhile ends with its %i', async ([status, error]) => {
-  expect((await resolveMeanwhile(() => 'not_charged', status)).end).toMatchObject(error);
 });
 
 test('records a charge that had left when its claim was found lost', async () => {

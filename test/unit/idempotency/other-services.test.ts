@@ -82,14 +82,6 @@ test.for<[string, PaymentsClientOptions]>([
   expect(await charged(start({ client: other }).payments)).toMatchObject({ replayed: true });
 });
 
-test('one of two services gets a key that both press at once', async () => {
-  const { shop, start, posts } = world({ respond: slow('POST', SECOND) });
-  const other = start({ client: { baseUrl: 'https://other.example/api/v1' } });
-  const ends = await Promise.allSettled([charged(shop.payments), charged(other.payments)]);
-  expect(ends).toMatchObject([{ status: 'fulfilled' }, { reason: { name: 'ConfigurationError' } }]);
-  expect(posts).toHaveLength(1);
-});
-
 test('a service is shown by a digest that all its keys have', async () => {
   const { shop, journal } = world();
   await charged(shop.payments);

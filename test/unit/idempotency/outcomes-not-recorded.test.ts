@@ -3,10 +3,9 @@
 import { expect, test } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
 import { type JournalStore, memoryStore } from '../../../src/stores/index.ts';
-import { sleep } from '../../helpers/clock.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { catchError } from '../../helpers/service.ts';
-import { HOUR, MINUTE, type ProcessOptions, type Respond, SECOND, slow, world } from '../../helpers/world.ts';
+import { HOUR, MINUTE, type ProcessOptions, type Respond, SECOND, world } from '../../helpers/world.ts';
 import { failWrite, interceptWrites, never } from './interrupted-calls.ts';
 
 /** A process that reports on this store, beside the same records in a store that works. */
@@ -21,23 +20,6 @@ function openBroken(
   const listReports = (): PaymentsEvent[] => begun.events.filter(({ type }) => type === 'journal');
   return { ...begun, store, other: begun.start({ store }), errors, listReports };
 }
-
-test.for([
-  ['completed', 200],
-  ['rejected', 422],
-] as const)('a call ends once its outcome is recorded as %s', async ([state, status]) => {
-  const { shop, journal, clock } = openBroken(
-    (store) =>
-      interceptWrites(store, state, async (write) => {
-        await sleep(SECOND);
-        return await write();
-      }),
-    { respond: () => (status === 200 ? undefined : new Response('{}', { status })) },
-  );
-  await charged(shop.payments).catch(() => {});
-  expect(clock.now).toBeGreaterThanOrEqual(SECOND);
-  expect(await journal.read(KEY)).toMatchObject({ state });
-});
 
 test.for<[string, () => Promise<never>]>([
   ['always fails', failWrite],
@@ -132,65 +114,4 @@ test('an outcome is not tried again on a record that cannot be read', async () =
   expect(reads).toBe(before);
   expect(listReports()).toMatchObject([{ result: 'not_recorded' }]);
   expect(errors).toHaveLength(1);
-});
-
-/** Fails what is done while the database is away. Its writes are made, and their responses are lost. */
-const loseResponses =
-  (isAway: () => boolean) =>
-  (store: JournalStore): JournalStore => ({
-    ...store,
-    read: (name) => (isAway() ? failWrite() : store.read(name)),
-    write: async (...step) => {
-      const isWritten = await store.write(...step);
-      return isAway() ? await failWrite() : isWritten;
-    },
-  });
-
-test('recognises its own outcome if the response to its write was lost', async () => {
-  let steps = 0;
-  let hasSent = false;
-  const isAway = () => hasSent && ++steps <= 3;
-  const { shop, journal, listReports } = openBroken(loseResponses(isAway), {
-    respond: () => {
-      hasSent = true;
-      return undefined;
-    },
-  });
-  const { reference } = await charged(shop.payments);
-  expect(steps).toBeGreaterThan(3);
-  expect(await journal.read(KEY)).toMatchObject({ state: 'completed', reference });
-  expect(listReports()).toEqual([]);
-});
-
-test('a result is recorded after renewals whose responses were lost', async () => {
-  let isAway = false;
-  const { shop, journal, clock } = openBroken(
-    loseResponses(() => isAway),
-    {
-      respond: slow('POST', 9 * SECOND),
-    },
-  );
-  const call = charged(shop.payments);
-  await clock.pass(SECOND);
-  isAway = true;
-  await clock.pass(7 * SECOND);
-  isAway = false;
-  const { reference } = await call;
-  expect(await journal.read(KEY)).toMatchObject({ state: 'completed', reference });
-});
-
-test('a result is recorded after a renewal in flight', async () => {
-  const { shop, journal, clock } = openBroken(
-    (store) =>
-      interceptWrites(store, 'begun', async (write, { expected }) => {
-        const isWritten = await write();
-        if (expected !== null) await sleep(SECOND / 2);
-        return isWritten;
-      }),
-    { respond: slow('POST', 3_500) },
-  );
-  const { reference } = await charged(shop.payments);
-  // The renewal was written after 3.3 s, and its response came after 3.8 s.
-  expect(clock.now).toBeGreaterThan(3_800);
-  expect(await journal.read(KEY)).toMatchObject({ state: 'completed', reference });
 });

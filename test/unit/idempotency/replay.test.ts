@@ -5,10 +5,8 @@ import type { ChargeMobileMoneyInput, CreateOptions } from '../../../src/index.t
 import { IdempotencyConflictError } from '../../../src/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts as operations, replayOf } from '../../helpers/keyed-calls.ts';
-import { note } from '../../helpers/resolution-note.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { API_KEY, catchError, EMAIL, PHONE, successBodies } from '../../helpers/service.ts';
-import { chooseSize } from '../../helpers/sized.ts';
 import { momo, type Process, type Respond, SECOND, slow, world } from '../../helpers/world.ts';
 
 type Given = [input: Partial<ChargeMobileMoneyInput>, options?: Partial<CreateOptions>];
@@ -158,24 +156,6 @@ test.for([
   }
 });
 
-test('takes other input under a key that a person freed', async () => {
-  const { shop, service, posts } = world();
-  service.fault('chargeMobileMoney', { kind: 'reset' });
-  await catchError(charged(shop.payments));
-  await shop.payments.resolve(KEY, 'not_charged', note);
-  expect(await send(shop, [{ amount: 30 }])).toMatchObject({ amount: '30.00', replayed: false });
-  expect(posts).toHaveLength(2);
-});
-
-test('refuses the first input of a key after another one was charged', async () => {
-  const { shop, service } = world();
-  service.fault('chargeMobileMoney', { kind: 'status', status: 422 });
-  const wrong: Given = [{ phone: '0244123' }];
-  await catchError(send(shop, wrong));
-  await send(shop);
-  expect(await catchError(send(shop, wrong))).toBeInstanceOf(IdempotencyConflictError);
-});
-
 test.for(kinds)('other processes and another key of the service replay from %s', async ([, handles]) => {
   const handle = handles();
   const { shop, start, clock, posts } = world({ journal: handle() });
@@ -189,23 +169,6 @@ test.for(kinds)('other processes and another key of the service replay from %s',
     );
   }
   expect(posts).toHaveLength(2);
-});
-
-test.for(kinds)('many calls at once make one charge for each key in %s', async ([, handles]) => {
-  const count = chooseSize(20, 100);
-  const handle = handles();
-  const { start, service } = world({ respond: slow('POST', 100) });
-  const processes = Array.from({ length: 5 }, () => start({ journal: handle() }));
-  const keys = Array.from({ length: count }, (_, index) => `order-${index}`);
-  const results = await Promise.all(
-    keys.flatMap((idempotencyKey) => processes.map(({ payments }) => charged(payments, { idempotencyKey }))),
-  );
-  expect(service.charges).toHaveLength(count);
-  expect(results.filter(({ replayed }) => !replayed)).toHaveLength(count);
-  const references = keys.map(
-    (_, index) => new Set(results.slice(index * 5, index * 5 + 5).map((one) => one.reference)),
-  );
-  expect(references.map(({ size }) => size)).toEqual(keys.map(() => 1));
 });
 
 test('recognises an input with Web Crypto alone, as a Worker has it', async () => {

@@ -9,16 +9,7 @@ import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { API_KEY, catchError, EMAIL, PHONE, successBodies } from '../../helpers/service.ts';
-import {
-  getReference,
-  MINUTE,
-  momo,
-  type ProcessOptions,
-  type Respond,
-  SECOND,
-  type World,
-  world,
-} from '../../helpers/world.ts';
+import { momo, type ProcessOptions, type Respond, SECOND, type World, world } from '../../helpers/world.ts';
 
 const other = { idempotencyKey: 'order-18' };
 const always = { times: Number.POSITIVE_INFINITY };
@@ -65,31 +56,6 @@ test('a key that got its reference is replayed, and no longer listed', async () 
   ]);
 });
 
-test('a key that was freed keeps its history', async () => {
-  const { payments, journal } = await loseTwo();
-  expect(await payments.resolve(KEY, 'not_charged', note)).toMatchObject({ state: 'not_charged' });
-  const { reference } = await charged(payments);
-  expect(await journal.read(KEY)).toMatchObject({
-    ...{ state: 'completed', reference, attempts: 2 },
-    requestIds: [expect.any(String), expect.any(String)],
-    resolutions: [{ ...note, resolution: 'not_charged' }],
-  });
-});
-
-test.for<[what: string, resolution: unknown, name: string]>([
-  ['a reference that does not exist', { reference: 'TXN-404' }, 'JournalError'],
-  ['a reference in lower case', { reference: 'txn-1' }, 'ConfigurationError'],
-  ['a reference with a path', { reference: 'TXN-1/../2' }, 'ConfigurationError'],
-  ['a boolean', true, 'ConfigurationError'],
-  ['another word', 'charged', 'ConfigurationError'],
-])('refuses to resolve a key with %s, and changes nothing', async ([, resolution, name]) => {
-  const { payments, journal } = await loseTwo();
-  const before = await journal.read(KEY);
-  const failure = await catchError(Reflect.apply(payments.resolve, payments, [KEY, resolution, note]));
-  expect(failure).toMatchObject({ name, retryable: false });
-  expect({ ...(await journal.read(KEY)), updatedAt: 0 }).toEqual({ ...before, updatedAt: 0 });
-});
-
 /** The service has each transaction, whatever its reference is. */
 const haveAll: Respond = ({ method, url }) =>
   method === 'GET'
@@ -112,22 +78,12 @@ test.for([
   expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', resolutions: [] });
 });
 
-test('refuses the reference of a key that was charged', async () => {
-  const { payments } = await loseTwo();
-  const { reference } = await charged(payments, { idempotencyKey: 'order-19' });
-  await expectRefused(payments.resolve(KEY, { reference }, note), 'one transaction cannot pay for two');
-});
-
 test('changes nothing while the service is down', async () => {
   const { payments, journal, service, one } = await loseTwo();
   service.fault('verify', { kind: 'reset' });
   const failure = await catchError(payments.resolve(KEY, { reference: one }, note));
   expect(failure).toMatchObject({ name: 'ConnectionError', outcome: null });
   expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', resolutions: [] });
-});
-
-test('refuses a key without a record', async () => {
-  await expectRefused(world().shop.payments.resolve(KEY, 'closed', note), KEY);
 });
 
 test('overrules nothing that the service returned', async () => {
@@ -158,68 +114,6 @@ test('refuses not_charged if the service has what an error named', async () => {
   await shop.payments.resolve(KEY, 'closed', note);
   await expectRefused(deny(), '');
   expect(await journal.read(KEY)).toMatchObject({ state: 'closed', resolutions: [{ resolution: 'closed' }] });
-});
-
-test('of several persons at once, one counts', async () => {
-  const { payments, journal } = await loseTwo({ respond: haveAll });
-  const results = await Promise.allSettled(
-    ['TXN-11', 'TXN-12', 'TXN-13'].map((reference) => payments.resolve(KEY, { reference }, note)),
-  );
-  const entry = await journal.read(KEY);
-  expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
-  expect(entry?.resolutions).toMatchObject([{ resolution: { reference: entry?.reference } }]);
-});
-
-test('refuses a person who decided on what was shown before', async () => {
-  const { payments, journal, one, make } = await loseTwo();
-  const { revision } = (await journal.read(KEY)) ?? {};
-  const late = { ...note, revision };
-  await payments.resolve(KEY, { reference: one }, { ...note, by: 'ama@shop.example' });
-  const reference = await make();
-  await expectRefused(payments.resolve(KEY, { reference }, late), 'changed meanwhile by ama@shop.example');
-  // The same resolution twice is harmless.
-  expect(await payments.resolve(KEY, { reference: one }, late)).toMatchObject({ reference: one });
-});
-
-test('a mistake is resolved again, and both stay in the history', async () => {
-  const { payments, service, one, make } = await loseTwo();
-  const wrong = await make();
-  service.decline(wrong);
-  await payments.resolve(KEY, { reference: wrong }, note);
-  await payments.resolve(KEY, 'not_charged', note);
-  const correction = { by: 'ama@shop.example', reason: 'the other order had no charge' };
-  const entry = await payments.resolve(KEY, { reference: one }, correction);
-  expect(entry.resolutions).toMatchObject([
-    { resolution: { reference: wrong } },
-    { resolution: 'taken_back' },
-    { resolution: 'not_charged' },
-    { resolution: 'taken_back' },
-    { resolution: { reference: one }, ...correction },
-  ]);
-  // The wrong reference is free again.
-  await payments.resolve('order-18', { reference: wrong }, note);
-});
-
-test('nothing that the service paid is taken back', async () => {
-  const { payments, journal, service, one, two } = await loseTwo();
-  service.approve(one);
-  await payments.resolve(KEY, { reference: one }, note);
-  await expectRefused(payments.resolve(KEY, 'not_charged', note), 'This payment pays its order: that stands');
-  for (const resolution of ['not_charged', 'closed', { reference: two }] as const)
-    await expectRefused(journal.resolve(KEY, resolution, note), '');
-  expect(await journal.read(KEY)).toMatchObject({ state: 'completed', resolutions: [{ resolution: {} }] });
-});
-
-test('a key that was closed takes a reference after all', async () => {
-  const { payments, one } = await loseTwo();
-  await payments.resolve(KEY, 'closed', note);
-  const { state, resolutions } = await payments.resolve(KEY, { reference: one }, note);
-  expect(state).toBe('completed');
-  expect(resolutions.map(({ resolution }) => resolution)).toEqual([
-    'closed',
-    'taken_back',
-    { reference: one },
-  ]);
 });
 
 /** A key whose charge has another amount, and then this one. */
@@ -344,28 +238,6 @@ test('an order gets no transaction of a key, and lists nothing of that', async (
   expect(await journal.read(`${KEY}/2`)).toMatchObject({ state: 'closed', attention: undefined });
 });
 
-test('a payment gets no transaction of another payment of its order', async () => {
-  const { shop, journal, service, clock } = world();
-  const { orders, payments } = shop;
-  const reference = getReference(await orders.charge('17', momo));
-  service.decline(reference);
-  await clock.pass(MINUTE);
-  service.fault('chargeMobileMoney', { kind: 'responseLost' });
-  await orders.charge('17', momo);
-  await expectRefused(payments.resolve('17/2', { reference }, note), '17/1');
-  expect(await journal.read('17/2')).toMatchObject({ state: 'unknown', resolutions: [] });
-});
-
-test('an order is told from a key of its name, and its payment from one', async () => {
-  const { payments, journal, own, one } = await startOrder();
-  const ambiguous = `fits two. Name it "order ${KEY}" or "key ${KEY}"`;
-  await expectRefused(payments.resolve(KEY, { reference: one }, note), ambiguous);
-  await charged(payments, { idempotencyKey: `${KEY}/1` });
-  await expectRefused(journal.read(`${KEY}/1`), `fits two. Name it "order ${KEY}/1" or "key ${KEY}/1"`);
-  expect(await journal.read(`order ${KEY}/1`)).toMatchObject({ reference: own });
-  expect(await payments.resolve(`key ${KEY}`, { reference: one }, note)).toMatchObject({ key: KEY });
-});
-
 /** The service gives each charge the transaction of the first, now in lower case. */
 function startSuppressing(): World {
   let count = 0;
@@ -416,37 +288,6 @@ test('refuses a resolution while the process that began the key sends', async ()
     });
   expect(await call).toMatchObject({ reference });
   expect(await journal.read(KEY)).toMatchObject({ state: 'completed', resolutions: [] });
-});
-
-test('a key is unresolved if a person gave its transaction to another one', async () => {
-  let give = async () => {};
-  const { payments, journal, service } = await loseTwo({
-    async respond({ method }, handle) {
-      if (method !== 'POST') return undefined;
-      const response = await handle();
-      await give();
-      return response;
-    },
-  });
-  const findReference = () => service.charges[2]?.reference ?? '';
-  give = async () => void (await payments.resolve(KEY, { reference: findReference() }, note));
-  const failure = await catchError(charged(payments, { idempotencyKey: 'order-19' }));
-  expect(failure).toMatchObject({ code: 'outcome_unknown', reference: findReference() });
-  expect(await journal.read('order-19')).toMatchObject({ state: 'unknown', attention: 'shared_reference' });
-});
-
-test.for<[given: unknown, message: string]>([
-  [{ by: '', reason: 'x' }, 'by must be text'],
-  [{ by: 'kofi' }, 'reason must be text'],
-  [{ by: 'kofi', reason: 'two\nlines' }, 'reason must be text'],
-  [{ by: 'k'.repeat(201), reason: 'x' }, 'by must be text of 1 to 200'],
-  [undefined, 'A resolution needs { by, reason }'],
-  [{ ...note, becuase: 1 }, 'becuase'],
-])('refuses a resolution with the note %o', async ([given, message]) => {
-  const { payments, journal } = await loseTwo();
-  const call = Reflect.apply(payments.resolve, payments, [KEY, 'not_charged', given]);
-  await expectRefused(call, message, 'ConfigurationError');
-  expect(await journal.read(KEY)).toMatchObject({ state: 'unknown' });
 });
 
 test.for<[what: string, name: string, options: ProcessOptions]>([

@@ -1,7 +1,7 @@
 /** What the journal keeps of a call, and shows of it: no customer, no API key, and no more than the documented fields. */
 
 import { readFileSync } from 'node:fs';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { memoryStore } from '../../../src/stores/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { sqliteFile } from '../../helpers/journals.ts';
@@ -121,25 +121,6 @@ test.for([
     replayed: true,
   });
   if (stored !== status && status !== '') expect(JSON.stringify(writes)).not.toContain(status);
-});
-
-test('returns the result if the runtime fails while it is stored', async () => {
-  const { shop, journal, posts } = world({
-    respond: () => {
-      vi.spyOn(String.prototype, 'matchAll').mockImplementation(() => {
-        throw new RangeError('no memory');
-      });
-      return Response.json(successBodies.initialize());
-    },
-  });
-  const { reference } = await keyed.initialize(shop.payments);
-  vi.mocked(String.prototype.matchAll).mockRestore();
-  expect(await journal.read(KEY)).toMatchObject({ state: 'completed', reference });
-  expect(await catchError(keyed.initialize(shop.payments))).toMatchObject({
-    code: 'outcome_unknown',
-    reference,
-  });
-  expect(posts).toHaveLength(1);
 });
 
 const LIVE_KEY = 'sk_live_9fJ2kLm4Qw7RtZ';

@@ -6,7 +6,7 @@ import { memoryStore } from '../../../src/stores/index.ts';
 import { charged, KEY, keyed, posts as operations } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { API_KEY, catchError, EMAIL, PHONE, successBodies } from '../../helpers/service.ts';
-import { momo, SECOND, world } from '../../helpers/world.ts';
+import { momo, world } from '../../helpers/world.ts';
 
 // What makes an outcome unknown is in test/promises/errors.test.ts and test/unit/http.
 test.for<[what: string, body: object, recorded: object]>([
@@ -30,21 +30,6 @@ test.for<[what: string, body: object, recorded: object]>([
     });
   expect(await journal.read(KEY)).toMatchObject(recorded);
   expect(posts).toHaveLength(1);
-});
-
-test.for(['timeout', 'abort'])('a key is unresolved after the %s of a call in flight', async (how) => {
-  for (const operation of operations) {
-    const abort = new AbortController();
-    const { shop, clock, posts } = world({ respond: () => new Promise(() => {}) });
-    const ends = how === 'abort' ? { signal: abort.signal } : { timeout: SECOND };
-    const call = catchError(keyed[operation](shop.payments, ends));
-    await clock.pass(SECOND / 2);
-    if (how === 'abort') abort.abort(new Error('the customer left'));
-    const cause = how === 'abort' ? abort.signal.reason : { code: 'request_timeout' };
-    expect(await call).toMatchObject({ name: 'OutcomeUnknownError', cause });
-    expect(await catchError(keyed[operation](shop.payments))).toBeInstanceOf(OutcomeUnknownError);
-    expect(posts).toHaveLength(1);
-  }
 });
 
 test('a charge of another amount is recorded as made, and each replay fails', async () => {
@@ -168,19 +153,4 @@ test.for<[what: string, code: string, result: object]>([
   expect(failure).toMatchObject({ code, outcome: 'unknown', nextStep: 'review' });
   expect(failure).toMatchObject(code === 'outcome_unknown' ? { reference } : { transaction: { reference } });
   expect(posts).toHaveLength(1);
-});
-
-test.for([
-  ['is damaged', '{"format":1}'],
-  ['is of a newer version', '{"format":2,"service":"any"}'],
-  ['is not JSON', 'service'],
-] as const)('a key whose record %s is not charged, and the error names it', async ([, text]) => {
-  const store = memoryStore();
-  await replaceRecord(store, () => text);
-  const { shop, posts } = world({ store });
-  const failure = await catchError(charged(shop.payments));
-  expect(failure).toBeInstanceOf(OutcomeUnknownError);
-  expect(failure).toMatchObject({ idempotencyKey: KEY, nextStep: 'review' });
-  expect(String(failure)).toContain('cannot be read');
-  expect(posts).toEqual([]);
 });

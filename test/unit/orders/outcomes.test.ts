@@ -3,40 +3,12 @@
 import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../src/stores/index.ts';
 import { catchError } from '../../helpers/service.ts';
-import {
-  getReference,
-  MINUTE,
-  momo,
-  page,
-  SECOND,
-  sweepFor,
-  type World,
-  world,
-} from '../../helpers/world.ts';
+import { getReference, MINUTE, momo, page, SECOND, sweepFor, world } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
-import { another } from './beginnings.ts';
 
 const always = { times: Number.POSITIVE_INFINITY };
 
-/** Begins 17/1 on a page, and 17/2 by Mobile Money. */
-async function beginTwo({ shop: { orders }, clock }: World, second: object = {}) {
-  const first = getReference(await orders.checkout('17', page));
-  await clock.pass(2 * SECOND);
-  return [first, getReference(await orders.charge('17', { ...momo, ...second }, another))] as const;
-}
-
 describe('a sweep', () => {
-  test('does not call onUnpaid while a superseded payment might be paid', async () => {
-    const made = world();
-    const [first, second] = await beginTwo(made);
-    made.service.decline(second);
-    await sweepFor(MINUTE, made.shop.orders);
-    expect(made.unpaid).toEqual([]);
-    made.service.decline(first);
-    await sweepFor(MINUTE, made.shop.orders);
-    expect(made.unpaid).toMatchObject([{ payment: { key: '17/2' } }]);
-  });
-
   test('does not call onUnpaid for an order that was pressed meanwhile', async () => {
     const gate = Promise.withResolvers<void>();
     const told: string[] = [];
@@ -83,17 +55,6 @@ describe('a sweep', () => {
 });
 
 describe('a wait', () => {
-  test('ends when the payment is final, and calls no handler', async () => {
-    const { shop, service, clock, paid } = world();
-    service.settleAfter('next', 20 * SECOND, 'success');
-    await shop.orders.charge('17', momo);
-    expect(await shop.orders.wait('17')).toMatchObject({ state: 'paid' });
-    expect(clock.now).toBeLessThan(MINUTE);
-    expect(paid).toEqual([]);
-    await shop.orders.sweep();
-    expect(paid).toHaveLength(1);
-  });
-
   test('returns what it is at its timeout, also while the journal hangs', async () => {
     let isHung = false;
     const store = wrapStore(memoryStore(), (_, run) => (isHung ? new Promise(() => {}) : run()));

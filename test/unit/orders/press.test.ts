@@ -218,16 +218,6 @@ describe('while another press opens the page', () => {
     expect(posts).toHaveLength(1);
   });
 
-  test('sends nothing again if the service refuses it', async () => {
-    const { first, other, service, posts } = await openSlowly();
-    service.fault('initialize', { kind: 'status', status: 400 });
-    expect(await Promise.all([first, other.checkout('17', page)])).toMatchObject([
-      { state: 'unpaid', error: { code: 'invalid_request' } },
-      { state: 'unpaid' },
-    ]);
-    expect(posts).toHaveLength(1);
-  });
-
   test('returns without the address after the timeout, and at close', async () => {
     const { first, other, start } = await openSlowly({ timeout: SECOND });
     const closed = start();
@@ -376,15 +366,6 @@ describe('while a payment is under way', () => {
 });
 
 describe('after an earlier payment', () => {
-  test('begins the next one at once after a decline, with one check', async () => {
-    const { charge, service, reference, requests } = await begin();
-    service.decline(reference);
-    const second = await charge('17', otherNumber);
-    expect(second).toMatchObject({ state: 'processing', payment: { key: '17/2', number: 2 } });
-    expect(second.payments).toMatchObject([{ number: 1, status: 'failed' }, { number: 2 }]);
-    expect(requests).toEqual([MOMO, `GET ${reference}`, MOMO]);
-  });
-
   test('begins nothing while the check of an abandoned page fails', async () => {
     const { charge, service, posts } = await abandonPage();
     service.fault('verify', { kind: 'status', status: 503 }, { times: 2 });

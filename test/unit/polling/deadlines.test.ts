@@ -32,31 +32,6 @@ test('keeps the deadline exactly while apiKey hangs, and sends nothing', async (
   expect(seen).toEqual([]);
 });
 
-test('keeps the deadline exactly if a slot becomes free only then', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'), {
-    latency: 400,
-    polling: { maxConcurrency: 1 },
-  });
-  // The poll of this wait ends at 400 ms, before the timer of the deadline fires.
-  timeSettlement(client.waitForFinalStatus('TXN-slow'));
-  await vi.advanceTimersByTimeAsync(0);
-  const startedAt = Date.now();
-  const queued = timeSettlement(client.waitForFinalStatus('TXN-queued', { startedAt, timeout: 400 }));
-  const end = await runToEnd(queued, SECOND);
-  expect(end).toMatchObject({ at: 400, error: { code: 'wait_timeout', attempts: 0 } });
-  expect(seen.map(({ reference }) => reference)).toEqual(['TXN-slow']);
-  client.close();
-});
-
-test('counts the deadline from startedAt', async () => {
-  const { client } = createScriptedService(respondInTurn('pending'));
-  const startedAt = Date.now() - 50 * SECOND;
-  const end = await runToEnd(
-    timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE, startedAt })),
-  );
-  expect(end).toMatchObject({ at: 10_000, error: { elapsed: MINUTE, startedAt } });
-});
-
 test('makes the last poll half a second before the deadline', async () => {
   const statuses = respondInTurn(...Array(11).fill('pending'), 'success');
   const { client, seen } = createScriptedService(statuses, { latency: 400 });
@@ -84,16 +59,6 @@ test('keeps a deadline exactly that is longer than one timer can hold', async ()
   expect(seen.map(({ at }) => at / DAY)).toEqual([0, 20, 40, expect.closeTo(timeout / DAY, 4)]);
 });
 
-test('waits without a deadline through a delay longer than one timer can hold', async () => {
-  const rare = { initialDelay: LONGEST_TIMER, minDelay: LONGEST_TIMER, maxDelay: LONGEST_TIMER };
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'pending', 'success'), {
-    polling: rare,
-  });
-  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: Number.POSITIVE_INFINITY }));
-  expect(await runToEnd(wait, 100 * DAY)).toMatchObject({ value: { status: 'success' } });
-  expect(seen.map(({ at }) => at)).toEqual([0, 1, 2, 3].map((count) => count * LONGEST_TIMER));
-});
-
 test.each<[string, ScriptedResponse, object]>([
   ['is not final', 'pending', { code: 'wait_timeout', lastStatus: 'pending', elapsed: 11 * MINUTE + 300 }],
   ['fails', new Response('', { status: 503 }), { code: 'wait_timeout', lastError: { code: 'server_error' } }],
@@ -107,13 +72,6 @@ test.each<[string, ScriptedResponse, object]>([
   expect(String(error).length).toBeLessThan(220);
   expect(seen).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
-});
-
-test('waits ten seconds for the one check, and no longer', async () => {
-  const { client, seen } = createScriptedService(never);
-  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
-  expect(end).toMatchObject({ at: 10 * SECOND, error: { code: 'wait_timeout', attempts: 1 } });
-  expect(seen.map(({ signal }) => signal.aborted)).toEqual([true]);
 });
 
 test('checks a late wait ahead of a full queue', async () => {
@@ -151,34 +109,12 @@ test('checks once after a freeze over the deadline', async () => {
   expect(seen).toHaveLength(2);
 });
 
-test('checks again if the process freezes once more during the check', async () => {
-  const { client, seen } = createScriptedService((_, count) => (count < 3 ? never() : 'success'));
-  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(SECOND);
-  jumpClock(11 * MINUTE);
-  await vi.advanceTimersByTimeAsync(9 * SECOND);
-  expect(seen).toHaveLength(2);
-  jumpClock(11 * MINUTE);
-  expect(await runToEnd(wait)).toMatchObject({ value: { status: 'success' } });
-  expect(seen).toHaveLength(3);
-});
-
 test('checks once if the thread was busy from the start to the deadline', async () => {
   const { client, seen } = createScriptedService(respondInTurn('success'));
   const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 100 }));
   jumpClock(300);
   expect(await runToEnd(wait)).toMatchObject({ value: { status: 'success' } });
   expect(seen).toHaveLength(1);
-});
-
-test('keeps to the schedule after a sleep without any wait', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('success', 'pending'));
-  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE)), SECOND);
-  vi.setSystemTime(Date.now() + 60 * MINUTE);
-  timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now(), initialDelay: 8 * SECOND }));
-  await vi.advanceTimersByTimeAsync(8 * SECOND);
-  expect(seen.map(({ at }) => at)).toEqual([0, 9_000]);
-  client.close();
 });
 
 test('checks within ten seconds after a sleep that stopped the timers', async () => {

@@ -5,7 +5,6 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
-import { catchError } from '../../helpers/service.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -142,17 +141,6 @@ test('polls on time after fake timers set the clock back', async () => {
   expect([seen.length, slow.seen.length]).toEqual([2, 2]);
 });
 
-test('measures the duration of a request after the clock is set back', async () => {
-  const { client } = createScriptedService(respondInTurn('success'), { latency: 50 });
-  await client.waitForFinalStatus(REFERENCE);
-  const now = performance.now.bind(performance);
-  vi.spyOn(performance, 'now').mockImplementation(() => now() - 1_000_000);
-  const elapsed: number[] = [];
-  const onPoll = (poll: { elapsed: number }) => elapsed.push(poll.elapsed);
-  for (let count = 0; count < 3; count++) await client.waitForFinalStatus(REFERENCE, { onPoll });
-  expect(Math.min(...elapsed)).toBeGreaterThanOrEqual(40);
-});
-
 test.each(Object.entries(fakes))('ends a wait at its deadline under %s', async (_, use) => {
   stopRealClocks();
   const pass = use();
@@ -167,23 +155,6 @@ test.each(Object.entries(fakes))('ends a wait at its deadline under %s', async (
   expect(seen.length).toBeGreaterThan(110);
   expect(seen.length).toBeLessThan(125);
 });
-
-test.each(Object.entries(fakes))(
-  'keeps the pause after a 429 and the polls after it under %s',
-  async (_, use) => {
-    stopRealClocks();
-    const pass = use();
-    const busy = new Response('', { status: 429, headers: { 'retry-after': '20' } });
-    const { client, seen } = createScriptedService(respondInTurn(busy, 'success'), { polling: schedule });
-    const wait = startWait(client);
-    await pass(15_000);
-    expect(seen).toHaveLength(1);
-    await pass(15_000);
-    expect(seen).toHaveLength(2);
-    expect(wait.isOver).toBe(true);
-    expect(await wait.ended).toMatchObject({ status: 'success' });
-  },
-);
 
 test.each(table)('checks, and ends at its deadline, in steps of $step ms by $name', async ({ step, use }) => {
   stopRealClocks();
@@ -204,20 +175,6 @@ test.each(table)('checks, and ends at its deadline, in steps of $step ms by $nam
   expect(seen.length).toBeLessThanOrEqual(60);
 });
 
-test('keeps a rate far below one per second without performance', async () => {
-  stopRealClocks();
-  const pass = vitestTimers(['setTimeout', 'clearTimeout']);
-  const { client, seen } = createScriptedService(respondInTurn('success'), {
-    polling: { maxRequestsPerSecond: 0.1 },
-  });
-  const waits = [1, 2, 3].map((index) => client.waitForFinalStatus(`TXN-${index}`));
-  await pass(9_000);
-  expect(seen).toHaveLength(1);
-  await pass(12_000);
-  expect(seen).toHaveLength(3);
-  await Promise.all(waits);
-});
-
 test('keeps a wait if only Date or only performance is fake', async () => {
   for (const toFake of [['Date'], ['performance']] as const) {
     vi.useFakeTimers({ toFake: [...toFake] });
@@ -226,22 +183,4 @@ test('keeps a wait if only Date or only performance is fake', async () => {
     expect(await client.waitForFinalStatus(REFERENCE, short)).toMatchObject({ status: 'success' });
     vi.useRealTimers();
   }
-});
-
-test('works after fake timers that were ten minutes ahead', async () => {
-  const pass = vitestTimers(['setTimeout', 'clearTimeout']);
-  let left = Number.POSITIVE_INFINITY;
-  const { client } = createScriptedService(() => (--left > 0 ? 'pending' : 'success'), { polling: schedule });
-  const first = startWait(client);
-  await pass(11 * MINUTE);
-  expect(first.isOver).toBe(true);
-  expect(await first.ended).toMatchObject({ code: 'wait_timeout' });
-  vi.useRealTimers();
-  left = 4;
-  const short = { initialDelay: 1, minDelay: 20, maxDelay: 20 };
-  expect(await client.waitForFinalStatus(REFERENCE, short)).toMatchObject({ status: 'success' });
-  expect(left).toBe(0);
-  left = Number.POSITIVE_INFINITY;
-  const wait = client.waitForFinalStatus(REFERENCE, { ...short, timeout: 300 });
-  expect(await catchError(wait)).toMatchObject({ code: 'wait_timeout' });
 });

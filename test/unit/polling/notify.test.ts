@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { MINUTE, runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
+import { MINUTE, runToEnd, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
 import {
   createResetError,
   createScriptedService,
@@ -143,16 +143,6 @@ test.each([
   ]);
 });
 
-test('trusts the service, not notify, and keeps the schedule', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  timeSettlement(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(2_000);
-  client.notify(REFERENCE);
-  await vi.advanceTimersByTimeAsync(13_000);
-  expect(momentsOf(seen)).toEqual([0, 2_000, 8_000, 11_000, 14_000]);
-  client.close();
-});
-
 test.each<[string, ScriptedResponse]>([
   ['ends', 'pending'],
   ['fails', createResetError()],
@@ -166,22 +156,6 @@ test.each<[string, ScriptedResponse]>([
   await vi.advanceTimersByTimeAsync(3_000);
   expect(momentsOf(seen)).toEqual([0, 1_500]);
   await runToEnd(wait);
-});
-
-test('makes one extra poll a second if notify never stops', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  timeSettlement(client.waitForFinalStatus(REFERENCE));
-  for (let time = 0; time < 20_000; time += 10) {
-    client.notify(REFERENCE);
-    await vi.advanceTimersByTimeAsync(10);
-  }
-  const times = momentsOf(seen);
-  for (const [index, time] of times.entries()) {
-    expect(time - (times[index - 1] ?? -SECOND)).toBeGreaterThanOrEqual(index === 1 ? 0 : 1_000);
-  }
-  expect(times.length).toBeGreaterThanOrEqual(20);
-  expect(times.length).toBeLessThanOrEqual(22);
-  client.close();
 });
 
 test('never throws, sets no timer and sends nothing without a wait', async () => {

@@ -111,17 +111,6 @@ test.each(['aborted', 'closed'] as const)('reports in a wait event that the wait
   ]);
 });
 
-test('reports no poll for a request that is aborted with its last wait', async () => {
-  const { client, polls, ends } = createListeningClient(() => new Promise(() => {}));
-  const abort = new AbortController();
-  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
-  await vi.advanceTimersByTimeAsync(SECOND);
-  abort.abort();
-  await runToEnd(wait);
-  expect(polls()).toEqual([]);
-  expect(ends()).toMatchObject([{ result: 'aborted', attempts: 1 }]);
-});
-
 test('shows neither the API key nor an email address in events and log lines', async () => {
   const { client, lines, polls, ends } = createListeningClient(
     respondInTurn('pending', createResetError(), 'success'),

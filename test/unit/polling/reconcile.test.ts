@@ -143,18 +143,6 @@ test('compares each expect with its own reference', async () => {
   expect(seen).toHaveLength(5);
 });
 
-test('compares twice if a reference comes with two amounts', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('success'), { latency: 100 });
-  const items = [
-    { reference: 'TXN-0', expect: price },
-    { reference: 'TXN-0', expect: other },
-  ];
-  const { list } = await runToEnd(collectResults(client.reconcile(items)));
-  expect(list.map(({ transaction }) => transaction?.status)).toEqual(['success', undefined]);
-  expect(list[1]?.error).toBeInstanceOf(TransactionMismatchError);
-  expect(seen).toHaveLength(1);
-});
-
 test.each<[what: string, item: unknown, path: string]>([
   ['has an expect without an amount', { reference: 'TXN-0', expect: {} }, 'expect.amount'],
   ['has a misspelt expect', { reference: 'TXN-0', expects: price }, 'expects'],
@@ -253,22 +241,6 @@ test('sends and yields nothing after an abort while the reader is busy', async (
   expect(read).toHaveLength(10);
 });
 
-test('sends nothing for a reference that the source yields after an abort', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('success'));
-  const abort = new AbortController();
-  const late = Promise.withResolvers<IteratorResult<string>>();
-  const values = [Promise.resolve<IteratorResult<string>>({ done: false, value: 'TXN-0' }), late.promise];
-  const next = () => values.shift() ?? new Promise<never>(() => {});
-  const source = { [Symbol.asyncIterator]: () => ({ next }) };
-  const done = collectResults(client.reconcile(source, { signal: abort.signal }));
-  await vi.advanceTimersByTimeAsync(SECOND);
-  abort.abort();
-  late.resolve({ done: false, value: 'TXN-1' });
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect((await done).error).toBe(abort.signal.reason);
-  expect(seen.map(({ reference }) => reference)).toEqual(['TXN-0']);
-});
-
 test.each([
   ['return', (results: AsyncGenerator<ReconcileResult, void>) => results.return()],
   ['throw', (results: AsyncGenerator<ReconcileResult, void>) => results.throw(thrown)],
@@ -322,15 +294,6 @@ test('rejects after close without reading the source, even an empty one', async 
   expect((await collectResults(client.reconcile(source))).error).toMatchObject({ code: 'closed' });
   expect((await collectResults(client.reconcile([]))).error).toMatchObject({ code: 'closed' });
   expect(state.read).toBe(0);
-});
-
-test('reads nothing and sends nothing if no reader reads it', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('success'));
-  const { state, source } = createTrackedSource(10);
-  client.reconcile(source);
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(state.read).toBe(0);
-  expect(seen).toEqual([]);
 });
 
 test.each([

@@ -6,37 +6,12 @@ import { createScriptedService, respondInTurn } from '../../helpers/scripted-ser
 
 useFakeClock();
 
-/** Creates a service that responds with `pending`, and with `success` from this time on, in milliseconds. */
-function createServiceWithSuccessFrom(time: number, options = {}) {
-  const startedAt = performance.now();
-  return createScriptedService(() => (performance.now() - startedAt < time ? 'pending' : 'success'), options);
-}
-
 /** Returns the times of the polls, in milliseconds. */
 const readPollTimes = (seen: { at: number }[]) => seen.map(({ at }) => at);
-
-/** Returns the times of the polls of a wait that shares them with no other wait. */
-async function measurePollTimes(success: number) {
-  const { client, seen } = createServiceWithSuccessFrom(success);
-  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE)));
-  return readPollTimes(seen);
-}
 
 const fast = { initialDelay: 0, minDelay: 500, maxDelay: 500 };
 
 const slow = { initialDelay: 0, minDelay: MINUTE, maxDelay: MINUTE };
-
-test('makes the polls of the first for waits that join one after another', async () => {
-  const alone = await measurePollTimes(50 * SECOND);
-  const { client, seen } = createServiceWithSuccessFrom(50 * SECOND);
-  const waits: Promise<unknown>[] = [];
-  for (let count = 0; count < 50; count++) {
-    waits.push(client.waitForFinalStatus(REFERENCE));
-    await vi.advanceTimersByTimeAsync(700);
-  }
-  await runToEnd(Promise.all(waits));
-  expect(readPollTimes(seen)).toEqual(alone);
-});
 
 test('sends the headers of the first wait', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
@@ -58,16 +33,6 @@ test('counts the poll in flight as the first poll of a joining wait', async () =
   expect(seen).toHaveLength(1);
 });
 
-test('polls at once for a wait without startedAt that joins one with it', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('success'));
-  const longWait = timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() }));
-  await vi.advanceTimersByTimeAsync(SECOND);
-  const curious = timeSettlement(client.waitForFinalStatus(REFERENCE));
-  expect(await runToEnd(curious)).toMatchObject({ at: 0 });
-  expect(await longWait).toMatchObject({ at: SECOND });
-  expect(seen).toHaveLength(1);
-});
-
 test('starts anew for a later wait: with a poll, a count and its own headers', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'success'));
   await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 6_000 })), 7_000);
@@ -83,22 +48,6 @@ test('starts anew for a later wait: with a poll, a count and its own headers', a
   expect(seen.map(({ at }) => at)).toEqual([0, 5_500, 7_000]);
   expect(seen[2]?.headers.get('x-shop')).toBe('tema');
   expect(polls).toEqual([1]);
-});
-
-test('ignores the response to an aborted request in a new wait', async () => {
-  const responses: ((status: string) => void)[] = [];
-  const { client, seen } = createScriptedService(() => new Promise((resolve) => responses.push(resolve)));
-  const abort = new AbortController();
-  const old = timeSettlement(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
-  await vi.advanceTimersByTimeAsync(100);
-  abort.abort();
-  const anew = timeSettlement(client.waitForFinalStatus(REFERENCE));
-  responses[0]?.('failed');
-  await vi.advanceTimersByTimeAsync(100);
-  expect(seen).toHaveLength(2);
-  responses[1]?.('success');
-  expect((await runToEnd(anew)).value?.status).toBe('success');
-  expect((await old).value).toBeUndefined();
 });
 
 test('polls as often as a joining wait asks for', async () => {
@@ -148,18 +97,4 @@ test('keeps minDelay between polls, and to deadlines that follow one another', a
     const lastPoll = Math.max(...times.filter((time) => time <= timeout));
     expect(timeout - lastPoll).toBeLessThanOrEqual(3_500);
   }
-});
-
-test('gives each wait and watch of a shared poll its own transaction', async () => {
-  const { client } = createScriptedService(respondInTurn('pending', 'success'));
-  const seen: unknown[] = [];
-  const onPoll = ({ transaction }: Poll) => seen.push(transaction);
-  const watching = [1, 2].map(async () => {
-    for await (const transaction of client.watch(REFERENCE)) seen.push(transaction);
-  });
-  const waits = [1, 2].map(() => client.waitForFinalStatus(REFERENCE, { onPoll }));
-  seen.push(...(await runToEnd(Promise.all(waits))));
-  await Promise.all(watching);
-  expect(seen).toHaveLength(10);
-  expect(new Set(seen).size).toBe(10);
 });

@@ -1,11 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import {
-  PaymentsClient,
-  type Transaction,
-  TransactionMismatchError,
-  WaitTimeoutError,
-} from '../../../src/index.ts';
+import { PaymentsClient, type Transaction, WaitTimeoutError } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import {
   jumpClock,
@@ -21,7 +16,7 @@ import {
   respondInTurn,
   type ScriptedResponse,
 } from '../../helpers/scripted-service.ts';
-import { API_KEY, catchError } from '../../helpers/service.ts';
+import { API_KEY } from '../../helpers/service.ts';
 
 useFakeClock();
 
@@ -40,47 +35,10 @@ function createTimedService(say: (time: number) => ScriptedResponse, options = {
   return createScriptedService(() => say(performance.now() - start), options);
 }
 
-test('polls at once, then on schedule, and resolves with the final transaction', async () => {
-  const { client, seen } = createScriptedService(
-    respondInTurn('pending', 'processing', 'pending', 'success'),
-  );
-  const transaction = await runToEnd(client.waitForFinalStatus(REFERENCE));
-  expect(transaction.status).toBe('success');
-  expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
-});
-
 test('makes the first check eight seconds after startedAt', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
   await runToEnd(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() - 2_000 }));
   expect(seen.map(({ at }) => at)).toEqual([6_000, 9_000]);
-});
-
-test('ends a wait at once after a response about another transaction', async () => {
-  const { client } = createScriptedService(() =>
-    Response.json({
-      status: true,
-      data: {
-        reference: 'TXN-other',
-        status: 'success',
-        amount: '25.50',
-        currency: 'GHS',
-        customer_email: 'a@b.c',
-      },
-    }),
-  );
-  expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(
-    TransactionMismatchError,
-  );
-});
-
-test.each([
-  ['with startedAt', 1_000, [1_000, 5_000, 9_000]],
-  ['without startedAt', undefined, [0, 4_000, 8_000]],
-])('keeps an initialDelay below minDelay, and minDelay after it, %s', async (_, given, times) => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'success'));
-  const delays = { initialDelay: 1_000, minDelay: 4_000, maxDelay: 4_000 };
-  await runToEnd(wait(client, given === undefined ? delays : { ...delays, startedAt: Date.now() }));
-  expect(seen.map(({ at }) => at)).toEqual(times);
 });
 
 test('ignores later changes to a list of finalStatuses', async () => {
@@ -179,15 +137,6 @@ const invalid: [name: string, values: unknown[]][] = [
     [['success', 'unrecognised'], ['success', 'faild'], ['success', undefined], ['failed'], 'success'],
   ],
 ];
-const invalidForWait: typeof invalid = [
-  ...invalid,
-  ['headers', [null, false, '', 0, true, 'x-shop: accra', []]],
-  [
-    'startedAt',
-    [Number.POSITIVE_INFINITY, Number.NaN, 1_700_000_000, '1700000000000', new Date(), 1_700_000_000_000n],
-  ],
-  ['onPoll', ['log']],
-];
 const invalidForClient: typeof invalid = [
   ...invalid,
   ...['maxConcurrency', 'maxRequestsPerSecond'].map((name): [string, unknown[]] => [
@@ -195,15 +144,6 @@ const invalidForClient: typeof invalid = [
     ['50', 50n, Symbol('50'), new Date(50), [50], null],
   ]),
 ];
-
-test.each(invalidForWait)('rejects a wait with an invalid %s, and keeps another', async (name, values) => {
-  const { client, seen } = createScriptedService(respondInTurn('success'));
-  const other = client.waitForFinalStatus('TXN-other');
-  for (const value of values)
-    expect(await catchError(wait(client, { [name]: value })), inspect(value)).toMatchObject(refusal);
-  expect(await runToEnd(other)).toMatchObject({ status: 'success' });
-  expect(seen).toHaveLength(1);
-});
 
 test.each(invalidForClient)('rejects a client with an invalid %s', (name, values) => {
   for (const value of values) {
@@ -269,24 +209,3 @@ test.each<[string, ScriptedResponse[], object, text: string]>([
   expect(String(error)).toContain('do not cancel the order and do not charge again');
   expect(String(error)).toContain(text);
 });
-
-test('polls again after apiKey fails, and ends after a malformed key', async () => {
-  const keys = [() => Promise.reject(new Error('the vault is sealed')), () => API_KEY, () => 'sk test\n'];
-  const { client, seen } = createScriptedService(respondInTurn('pending'), {
-    apiKey: () => (keys.shift() ?? fail)(),
-    maxRetries: 5,
-  });
-  const polls: (string | undefined)[] = [];
-  const ended = client.waitForFinalStatus(REFERENCE, {
-    maxRetries: 5,
-    onPoll: ({ error }) => polls.push(error?.code),
-  });
-  const { error } = await runToEnd(timeSettlement(ended));
-  expect(error).toMatchObject({ code: 'configuration_error', retryable: false });
-  expect(polls).toEqual(['configuration_error', undefined, 'configuration_error']);
-  expect(seen.map(({ at }) => at)).toEqual([8_000]);
-});
-
-function fail(): never {
-  throw new Error('There is no other key.');
-}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Fault, PaymentControls } from '../../../../src/developers/mock/index.ts';
+import type { PaymentControls } from '../../../../src/developers/mock/index.ts';
 import { isObject, parseJson } from '../../../../src/support/untrusted.ts';
 import { assumed, documented } from '../../../helpers/openapi/description.ts';
 import { findMockResponseIssues } from '../../../helpers/openapi/mock-responses.ts';
@@ -195,31 +195,6 @@ describe.each(services)('the %s', (name, start) => {
       'sandbox_return_url',
     ]);
     expect(service.controls.transactions).toEqual([]);
-  });
-
-  test.each<[string, Fault, isDescribed: boolean]>([
-    ['a slow body', { kind: 'slowBody', interval: 0 }, true],
-    ['a late approval', { kind: 'lateApproval', after: 0 }, true],
-    ['another amount', { kind: 'wrongAmount', amount: '2.55' }, true],
-    ['another currency', { kind: 'wrongCurrency', currency: 'USD' }, true],
-    ['another reference', { kind: 'wrongReference', reference: 'TXN-other' }, true],
-    ['a 404', { kind: 'status', status: 404 }, true],
-    ['a truncated body', { kind: 'truncated' }, false],
-    ['a status that is not documented', { kind: 'unrecognisedStatus' }, false],
-    ['an amount without decimals', { kind: 'wrongAmount', amount: '2' }, false],
-    ['an empty currency', { kind: 'wrongCurrency', currency: '' }, false],
-    ['an empty reference', { kind: 'wrongReference', reference: '' }, false],
-    ['a rate limit', { kind: 'rateLimited', retryAfter: 0 }, false],
-    ['a gateway', { kind: 'status', status: 502, body: 'html' }, false],
-    ['an empty body', { kind: 'status', status: 200, body: 'empty' }, false],
-    ['no content', { kind: 'status', status: 204 }, false],
-    ['a refusal with 200', { kind: 'status', status: 200 }, false],
-    ['an error of another shape', { kind: 'status', status: 422, body: { error: 'invalid' } }, false],
-  ])('responds with %s under a fault: %j, in the described shape: %s', async (_what, fault, isDescribed) => {
-    const service = await start();
-    service.controls.fault('chargeMobileMoney', fault);
-    const { issues } = await send(service, service.liveKey, paths.chargeMobileMoney, { body: charge });
-    expect(issues.length === 0, issues.join()).toBe(isDescribed);
   });
 
   test('accepts and refuses what the descriptions do (property)', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createMockPayments, type Faults, type MockPayments } from '../../../../src/developers/mock/index.ts';
-import { PaymentService } from '../../../../src/developers/service/service.ts';
 import {
   APIError,
   ConflictError,
@@ -190,42 +189,6 @@ describe.each(ways)('a mock %s', (_, start) => {
   });
 });
 
-describe('a client that disconnects', () => {
-  function startService() {
-    const service = new PaymentService({
-      baseUrl: 'https://payments.example/api/v1',
-      checkoutBase: 'https://pay.example',
-      apiKeys: ['sk_test_one'],
-      allowTestCharges: false,
-    });
-    const client = new AbortController();
-    const headers = { authorization: 'Bearer sk_test_one', 'content-type': 'application/json' };
-    const body = JSON.stringify({ ...payment, amount: 25.5 });
-    const { signal } = client;
-    const url = 'https://payments.example/api/v1/transactions/initialize';
-    const send = () => service.handle(new Request(url, { method: 'POST', headers, body, signal }));
-    return { service, client, send };
-  }
-
-  test('ends a slow body, which has no timer after its last byte either', async () => {
-    useFakeClock();
-    const { service, client, send } = startService();
-    service.orderFault('initialize', { kind: 'slowBody' }, 2);
-    const complete = (await send()).text();
-    await vi.advanceTimersByTimeAsync(100 * 1_000);
-    expect(JSON.parse(await complete)).toMatchObject({
-      data: { checkout_url: 'https://pay.example/checkout/TXN-000001' },
-    });
-    expect(vi.getTimerCount()).toBe(0);
-    const cut = (await send()).text();
-    await vi.advanceTimersByTimeAsync(500);
-    expect(vi.getTimerCount()).toBe(1);
-    client.abort();
-    await expect(cut).rejects.toThrow();
-    expect(vi.getTimerCount()).toBe(0);
-  });
-});
-
 describe('an order of faults', () => {
   test('breaks as many valid requests of an operation as it says, in order', async () => {
     const { mock, client, payments } = startMock();
@@ -267,37 +230,6 @@ describe('an order of faults', () => {
     mock.approve(reference);
     await mock.webhooks.flush();
     expect(mock.webhooks.deliveries).toMatchObject([{ reference, fault: null, state: 'delivered' }]);
-  });
-
-  test('advances a script only if the service acts, and breaks retries too', async () => {
-    const { mock, client } = startMock();
-    mock.script('next', ['pending', 'success']);
-    const payments = client({ maxRetries: 2 });
-    const { reference } = await payments.initialize(payment);
-    mock.fault('verify', { kind: 'status', status: 503 });
-    mock.fault('verify', { kind: 'responseLost' });
-    expect((await payments.verify(reference)).status).toBe('success');
-    expect(mock.requests).toHaveLength(4);
-  });
-
-  test('is not changed by a later change of its object', async () => {
-    const { mock, payments } = startMock();
-    const fault = { kind: 'status' as const, status: 422 };
-    mock.fault('chargeMobileMoney', fault);
-    fault.status = 503;
-    expect(await catchError(payments.chargeMobileMoney(charge))).toMatchObject({ status: 422 });
-  });
-
-  test('answers with 500 if its body can no longer be sent', async () => {
-    const { mock, payments } = startListening();
-    const data = {};
-    mock.fault('verify', { kind: 'status', status: 422, body: { data } });
-    Reflect.set(data, 'amount', 1n);
-    const { reference } = await payments.initialize(payment);
-    expect(await catchError(payments.verify(reference))).toMatchObject({
-      status: 500,
-      message: expect.stringContaining('BigInt'),
-    });
   });
 });
 

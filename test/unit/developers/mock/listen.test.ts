@@ -160,26 +160,6 @@ describe("a merchant's own server of MSW", () => {
     await payments.initialize(payment);
     expect(mock.requests).toHaveLength(2);
   });
-
-  test('can close after a mock that it was started on top of', async () => {
-    const { mock } = startListening();
-    const shop = startShop();
-    mock.close();
-    await shop.expectStock();
-    shop.close();
-    expect(await (await fetch(await startOtherHost())).text()).toBe('GET / undefined ');
-    mock.close();
-  });
-
-  test('takes the mock away if it closes first, until listen', async () => {
-    const shop = startShop();
-    const { mock, payments } = startListening({ baseUrl: 'http://127.0.0.1:9/api/v1' });
-    shop.close();
-    expect(await catchError(payments.initialize(payment))).toBeInstanceOf(ConnectionError);
-    mock.listen();
-    await payments.initialize(payment);
-    expect(mock.requests).toHaveLength(1);
-  });
 });
 
 test('rejects with the reason of a signal, before the request and during it', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createMockPayments, type MockPaymentsOptions } from '../../../../src/developers/mock/index.ts';
-import { NotFoundError, PermissionError } from '../../../../src/index.ts';
+import { NotFoundError } from '../../../../src/index.ts';
 import { catchError } from '../../../helpers/service.ts';
 import { charge, payment, startMock, useFakeClock } from './start-mock.ts';
 
@@ -20,24 +20,6 @@ describe('returns the documented fields', () => {
     vi.setSystemTime(Date.now() + 60_000);
     expect(mock.approve(reference)).toEqual(paid);
     expect(await payments.verify(reference)).toEqual(paid);
-  });
-
-  test('of a charge, which a verify reports as pending', async () => {
-    const { mock, payments } = startMock();
-    const reference = 'TXN-000001';
-    expect(await payments.chargeMobileMoney({ ...charge, amount: 7, currency: 'usd' })).toEqual({
-      reference,
-      status: 'processing',
-      message: "A prompt has been sent to the customer's phone.",
-      amount: '7.00',
-      currency: 'USD',
-      replayed: false,
-    });
-    expect((await payments.verify(reference)).status).toBe('pending');
-    await payments.initialize(payment);
-    const { customer_email, phone, network } = charge;
-    const charged = { reference, amount: '7.00', currency: 'USD', customer_email, phone, network };
-    expect(mock.charges).toEqual([charged]);
   });
 });
 
@@ -123,37 +105,5 @@ describe('a transaction belongs to the mode of its key', () => {
     expect(await modes[mode].verify(reference)).toMatchObject({ amount: '2.55', status: 'processing' });
     expect(mock.decline(reference)).toMatchObject({ status: 'failed' });
     expect(await modes[mode].verify(reference)).toMatchObject({ status: 'failed' });
-  });
-
-  test('of which two keys can be', async () => {
-    const { live, test } = startModes({ apiKey: 'sk_test_one', testKey: 'sk_test_two' });
-    const { reference } = await live.initialize(payment);
-    await expect(test.verify(reference)).resolves.toMatchObject({ reference });
-  });
-
-  test('and only live mode charges: any key but sk_test_ is of it', async () => {
-    expect(createMockPayments().apiKey).toBe('mock-live-key');
-    const { mock, live, test } = startModes({ apiKey: 'merchant-17' });
-    mock.fault('chargeMobileMoney', { kind: 'responseLost' });
-    mock.settleAfter('next', 0, 'success');
-    const error = await catchError(test.chargeMobileMoney(charge));
-    expect(error).toBeInstanceOf(PermissionError);
-    expect(error).toMatchObject({ status: 403, outcome: 'rejected' });
-    expect(error).toHaveProperty('message', expect.stringMatching(/test key.*live mode only/));
-    expect(mock.charges).toEqual([]);
-    // It used up neither the fault nor the plan.
-    await expect(live.chargeMobileMoney(charge)).rejects.toMatchObject({ outcome: 'unknown' });
-    expect(mock.transactions).toMatchObject([{ status: 'success' }]);
-  });
-
-  test('also with allowTestCharges, and no double charge is in two modes', async () => {
-    const { mock, live, test } = startModes({ allowTestCharges: true });
-    const first = await live.chargeMobileMoney(charge);
-    const { reference } = await test.chargeMobileMoney(charge);
-    await expect(live.verify(reference)).rejects.toBeInstanceOf(NotFoundError);
-    await expect(test.verify(reference)).resolves.toMatchObject({ reference });
-    mock.expectNoDoubleCharge();
-    const second = await live.chargeMobileMoney(charge);
-    expect(() => mock.expectNoDoubleCharge()).toThrow(`${first.reference} and ${second.reference} (`);
   });
 });

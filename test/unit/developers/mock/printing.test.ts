@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createMerchantProject, runCode } from '../../../helpers/installed-package.ts';
 
-/** What a customer or a merchant would not want in a log. */
-const SECRETS = /0244123456|ama@example\.com|sk_live|sk_test|Bearer/;
-
 /** Starts the other hosts, and the client of a mock. Each program says with `done` that it ran to its end. */
 const PRELUDE = `
   import { createServer } from 'node:http';
@@ -80,14 +77,5 @@ describe.each(['msw', 'msw-2'])("with a merchant's own server of %s", (msw) => {
     const beside = withServer('', bypass, `mock.listen(); ${USE_MOCK} ${USE_OTHER_HOST} mock.close();`);
     const after = withServer('', '', `mock.listen(); ${USE_MOCK} mock.close();`);
     expect(await print(handled + bypassed + beside + after, msw)).toBe('done');
-  });
-
-  test("a handler of the merchant's that throws prints its address, not its body", async () => {
-    const handlers = "http.post('https://sms.example/send', () => { throw new Error('no credit'); })";
-    const use = "mock.listen(); await post('https://sms.example/send?id=17'); mock.close();";
-    const printed = await print(withServer(handlers, bypass, use), msw);
-    expect(printed).toContain('no credit');
-    expect(printed).toContain('https://sms.example/send?id=17');
-    expect(printed).not.toMatch(SECRETS);
   });
 });

@@ -73,7 +73,7 @@ interface ReceivedWebhook extends z.output<typeof payloadSchema> {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export async function parseWebhook(request: Request): Promise<ReceivedWebhook> {
+async function parseWebhook(request: Request): Promise<ReceivedWebhook> {
   return { ...payloadSchema.parse(await request.json()), headers: Object.fromEntries(request.headers) };
 }
 

@@ -60,22 +60,6 @@ describe('a receiver that does not accept', () => {
 });
 
 describe('the webhooks of one transaction', () => {
-  test('overtake a retry only', async () => {
-    const statuses = [500];
-    const { mock, list, createPayment } = startReceiver(async () => {
-      await sleep(2_000);
-      return new Response(null, { status: statuses.shift() ?? 200 });
-    });
-    const reference = await createPayment();
-    // Also one that was sent by hand.
-    mock.webhooks.send(reference);
-    mock.approve(reference);
-    await vi.advanceTimersByTimeAsync(1_999);
-    expect(list()).toEqual([`pending ${reference}`]);
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(list()).toEqual([`pending ${reference}`, `success ${reference}`, `pending ${reference}`]);
-  });
-
   test('are sent one after the other, also those that come meanwhile', async () => {
     const { mock, list, createPayment } = startReceiver(() => sleep(1_000));
     const reference = await createPayment();
@@ -87,23 +71,6 @@ describe('the webhooks of one transaction', () => {
     expect(list()).toEqual([`abandoned ${reference}`, `failed ${reference}`]);
     await vi.advanceTimersByTimeAsync(1);
     expect(list().at(-1)).toBe(`success ${reference}`);
-  });
-
-  test('wait for one in flight, also if one between them was given up', async () => {
-    const { mock, listStates, createPayment } = startReceiver(() => sleep(1_000));
-    const reference = await createPayment();
-    mock.abandon(reference);
-    await settle();
-    mock.decline(reference);
-    mock.webhooks.deliverTo(null);
-    const received: Request[] = [];
-    mock.webhooks.deliverTo((request) => received.push(request));
-    mock.approve(reference);
-    await vi.advanceTimersByTimeAsync(999);
-    expect(received).toHaveLength(0);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(received).toHaveLength(1);
-    expect(listStates()).toEqual(['delivered', 'failed', 'delivered']);
   });
 });
 
@@ -140,43 +107,6 @@ describe('a receiver that does not respond', () => {
 });
 
 describe('a handler', () => {
-  const endlessBody = (end: (controller: ReadableStreamDefaultController) => void) =>
-    new ReadableStream({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode('half'));
-        setTimeout(() => end(controller), 10);
-      },
-    });
-
-  test.each<[string, () => unknown, attempt: object]>([
-    ['nothing', () => undefined, { status: null, body: null }],
-    ['a text', () => 'ok', { status: null, body: null }],
-    ['a transaction', () => ({ status: 'failed', reference: 'TXN-1' }), { status: null, body: null }],
-    ['a body', () => new Response('✓ paid'), { status: 200, body: '✓ paid' }],
-    ['a long body', () => new Response('✓'.repeat(5_000)), { status: 200, body: '✓'.repeat(4_096) }],
-    [
-      'a body that breaks',
-      () => new Response(endlessBody((controller) => controller.error(new Error('reset')))),
-      { status: 200, body: '' },
-    ],
-    ['a body without an end', () => new Response(endlessBody(() => {})), { status: 200, body: '' }],
-    [
-      'a response whose body was read',
-      async () => {
-        const response = new Response('read');
-        await response.text();
-        return response;
-      },
-      { status: 200, body: '' },
-    ],
-  ])('accepts by returning %s', async (_, respond, attempt) => {
-    const { mock, createPayment } = startReceiver(respond);
-    mock.approve(await createPayment());
-    await vi.advanceTimersByTimeAsync(5_000);
-    const attempts = [{ ...attempt, error: null }];
-    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'delivered', attempts }]);
-  });
-
   test('throws an error that is recorded without a phone, an email or a key', async () => {
     const { mock, createPayment } = startReceiver(() => {
       const { phone, customer_email } = charge;
@@ -226,36 +156,11 @@ describe('flush', () => {
     expect(received).toHaveLength(10);
   });
 
-  test('waits for a request in flight', async () => {
-    const response = Promise.withResolvers<void>();
-    const { mock, listStates, createPayment } = startReceiver(() => response.promise);
-    mock.approve(await createPayment());
-    await settle();
-    const flushed = mock.webhooks.flush();
-    await settle();
-    expect(listStates()).toEqual(['sending']);
-    response.resolve();
-    await flushed;
-    expect(listStates()).toEqual(['delivered']);
-  });
-
   test('ends if the receiver never responds, also on real timers', async () => {
     vi.useRealTimers();
     const { mock, received, createPayment } = startReceiver(never, { timeout: 20 });
     mock.approve(await createPayment());
     await mock.webhooks.flush();
     expect(received).toHaveLength(5);
-  });
-
-  test('does not wait for webhooks that come later', async () => {
-    let count = 0;
-    // A shop that starts another change at each webhook, without an end.
-    const { mock, createPayment } = startReceiver(({ data: { reference } }) => {
-      if (++count < 500) mock[count % 2 === 0 ? 'approve' : 'decline'](reference);
-    });
-    mock.approve(await createPayment());
-    await mock.webhooks.flush();
-    expect(count).toBeLessThan(10);
-    mock.webhooks.deliverTo(null);
   });
 });

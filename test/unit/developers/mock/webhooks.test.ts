@@ -1,20 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
-import {
-  createMockPayments,
-  type MockPayments,
-  type WebhookFault,
-} from '../../../../src/developers/mock/index.ts';
+import { createMockPayments, type MockPayments } from '../../../../src/developers/mock/index.ts';
 import { ConfigurationError } from '../../../../src/index.ts';
 import { version } from '../../../../src/support/version.ts';
-import {
-  charge,
-  parseWebhook,
-  payment,
-  settle,
-  startMock,
-  startReceiver,
-  useFakeClock,
-} from './start-mock.ts';
+import { charge, payment, settle, startReceiver, useFakeClock } from './start-mock.ts';
 
 const sleep = (delay: number) => new Promise((resolve) => setTimeout(resolve, delay));
 
@@ -72,28 +60,6 @@ describe('a webhook', () => {
     expect(list()).toEqual([`abandoned ${reference}`, `success ${reference}`, `success ${scripted}`]);
   });
 
-  test('is sent at the time of a plan, also of one before there was a receiver', async () => {
-    const { mock, payments } = startOnFakeClock();
-    const { webhooks } = mock;
-    webhooks.deliverTo(null);
-    mock.settleAfter('next', 20_000, 'success');
-    const { reference } = await payments.initialize(payment);
-    const timers = vi.getTimerCount();
-    webhooks.deliverTo(() => {});
-    expect(vi.getTimerCount()).toBe(timers + 1);
-    await vi.advanceTimersByTimeAsync(19_999);
-    expect(webhooks.deliveries).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(webhooks.deliveries).toMatchObject([{ reference, state: 'delivered' }]);
-    // Without a receiver there is neither a timer nor a webhook.
-    mock.settleAfter(reference, 20_000, 'failed');
-    webhooks.deliverTo(null);
-    expect(vi.getTimerCount()).toBe(timers);
-    await vi.advanceTimersByTimeAsync(20_000);
-    expect(mock.transactions).toMatchObject([{ status: 'failed' }]);
-    expect(webhooks.deliveries).toHaveLength(1);
-  });
-
   test('contains neither the phone nor a key', async () => {
     const { mock, received, createPayment } = startReceiver();
     mock.webhooks.fault({ kind: 'forged' });
@@ -138,16 +104,6 @@ describe('what waits or is in flight', () => {
     expect(mock.webhooks.deliveries).toHaveLength(states.length || 1);
     const first = { id: 'whd_1', headers: { 'x-sandbox-event': 'whe_1' }, fault: null };
     expect(mock.webhooks.deliveries[0]).toMatchObject(first);
-  });
-
-  test('goes to its own receiver, and later webhooks to the latest', async () => {
-    const { mock, list, createPayment } = startReceiver();
-    mock.approve(await createPayment());
-    const others: Request[] = [];
-    mock.webhooks.deliverTo((request) => others.push(request));
-    mock.approve(await createPayment());
-    await mock.webhooks.flush();
-    expect([list(), others.length]).toEqual([['success TXN-000001'], 1]);
   });
 
   test('is kept, and of what is final the latest 1000 or more, at most 2000', async () => {
@@ -263,39 +219,6 @@ describe('the fault', () => {
     const paid = { status: 'success', paid_at: '2026-11-21T10:15:05+00:00' };
     expect(await payments.verify(reference)).toMatchObject(paid);
   });
-
-  test('early ends at the next change of the transaction', async () => {
-    const { mock, payments, createPayment } = startOnFakeClock();
-    mock.webhooks.fault({ kind: 'early', delay: 60_000 });
-    const reference = await createPayment();
-    mock.abandon(reference);
-    expect((await payments.verify(reference)).status).toBe('pending');
-    mock.approve(reference);
-    expect((await payments.verify(reference)).status).toBe('success');
-    expect(mock.transactions).toMatchObject([{ reference, status: 'success' }]);
-  });
-
-  test('is for one webhook each, in order, and not for one without a receiver', async () => {
-    const { mock, listStates, createPayment } = startReceiver();
-    const { webhooks } = mock;
-    const late = { kind: 'late' as const, delay: 5_000 };
-    webhooks.fault({ kind: 'lost' }, { times: 2 });
-    webhooks.fault(late);
-    // The order is not changed by a later change of its object.
-    late.delay = 1;
-    webhooks.deliverTo(null);
-    mock.approve(await createPayment());
-    webhooks.deliverTo(() => {});
-    // One that is sent by hand uses up none either.
-    webhooks.send(await createPayment());
-    for (let count = 0; count < 4; count++) mock.approve(await createPayment());
-    const faults = webhooks.deliveries.map(({ fault }) => fault);
-    expect(faults).toEqual([null, 'lost', 'lost', 'late', null]);
-    const [, , , { dueAt, createdAt } = { dueAt: 0, createdAt: 0 }] = webhooks.deliveries;
-    expect((dueAt ?? 0) - createdAt).toBe(5_000);
-    await webhooks.flush();
-    expect(listStates()).toEqual(['delivered', 'lost', 'lost', 'delivered', 'delivered']);
-  });
 });
 
 describe('send', () => {
@@ -356,59 +279,4 @@ test.each([
   const deliver = () => Reflect.apply(webhooks.deliverTo, webhooks, [() => {}, options]);
   expect(deliver).toThrow(ConfigurationError);
   expect(deliver).toThrow(message);
-});
-
-describe('a shop that only notifies', () => {
-  /** When the customer acts. The first poll without a webhook is at 8 s. */
-  const CUSTOMER_ACTS = 2_000;
-
-  /** Opens a shop that ships an order once its wait says so, and sells. */
-  async function sell() {
-    useFakeClock();
-    const { mock, payments } = startMock();
-    mock.webhooks.deliverTo(async (request) => {
-      payments.notify((await parseWebhook(request)).data.reference);
-    });
-    const soldAt = Date.now();
-    const { reference } = await payments.chargeMobileMoney(charge);
-    const actions: string[] = [];
-    const wait = payments.waitForFinalStatus(reference, { expect: { amount: '25.50', currency: 'GHS' } });
-    void wait.then(({ status }) => {
-      const does = status === 'success' ? 'ships' : 'cancels';
-      actions.push(`${does} after ${Math.floor((Date.now() - soldAt) / 1_000)} s`);
-    });
-    await vi.advanceTimersByTimeAsync(CUSTOMER_ACTS);
-    return { mock, reference, actions };
-  }
-
-  test.each<[WebhookFault | null, number]>([
-    [null, 2],
-    [{ kind: 'late' }, 8],
-    [{ kind: 'late', delay: 1_000 }, 3],
-    [{ kind: 'lost' }, 8],
-    [{ kind: 'twice' }, 2],
-    [{ kind: 'forged', status: 'failed' }, 2],
-    [{ kind: 'forged', amount: '0.01' }, 2],
-    [{ kind: 'forged', reference: 'TXN-999999' }, 2],
-    [{ kind: 'early' }, 8],
-  ])('ships once with the fault %j, after %d s', async (fault, time) => {
-    const { mock, reference, actions } = await sell();
-    if (fault) mock.webhooks.fault(fault);
-    mock.approve(reference);
-    await vi.advanceTimersByTimeAsync(120_000);
-    expect(actions).toEqual([`ships after ${time} s`]);
-  });
-
-  test('ships nothing for a forged success of a pending or declined payment', async () => {
-    const { mock, reference, actions } = await sell();
-    mock.webhooks.send(reference, { status: 'success' });
-    await mock.webhooks.flush();
-    await vi.advanceTimersByTimeAsync(30_000);
-    expect(actions).toEqual([]);
-    mock.webhooks.fault({ kind: 'forged' });
-    mock.decline(reference);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(mock.webhooks.deliveries).toMatchObject(Array(3).fill({ state: 'delivered' }));
-    expect(actions).toEqual(['cancels after 32 s']);
-  });
 });

@@ -99,35 +99,6 @@ test.each(wrong)('ends and says so if a service responds with %s', async (_, res
   expect(JSON.stringify(findings)).not.toMatch(/4711|@|0000000000|TXN-\w/);
 });
 
-test('ends if a service cuts each connection after the first', async () => {
-  let isFirst = true;
-  const { findings } = await probe((request, response) => {
-    if (!isFirst) return request.socket.destroy();
-    isFirst = false;
-    return json(404, '{}')(request, response);
-  });
-  expect(findings.filter(({ verdict }) => verdict === 'does not hold')).toEqual([]);
-  expect(findings.find(({ id }) => id === 'equal-requests')).toMatchObject({
-    verdict: 'not shown',
-    seen: expect.stringMatching(
-      /^The service cannot be reached, cuts the connection, or does not speak HTTP \(\w+\)\.$/,
-    ),
-  });
-});
-
-test.each([
-  [
-    'https://pay.example/\u2603\r\nset-cookie: a/TXN-A1',
-    'https://pay.example/%E2%98%83set-cookie:%20a/TXN-A1',
-  ],
-  ['javascript:alert(1)', undefined],
-  ['pay/TXN-A1', undefined],
-])('leads nobody to a page that no browser opens: %j', async (checkout_url, shown) => {
-  const data = { reference: 'TXN-A1', status: 'pending', checkout_url };
-  const { pages } = await probe(json(200, JSON.stringify({ status: true, data })));
-  expect(pages[0]).toBe(shown);
-});
-
 describe('watches a connection', () => {
   const answer = (headers: Record<string, string>, isClosed: boolean): RequestListener =>
     function respond(request, response) {

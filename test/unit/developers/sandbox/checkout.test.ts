@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../../src/developers/sandbox/index.ts';
 import { InvalidRequestError } from '../../../../src/index.ts';
-import { charge, createStatePath, payment, startTestSandbox } from './start-sandbox.ts';
+import { createStatePath, payment, startTestSandbox } from './start-sandbox.ts';
 
 const shop = 'http://127.0.0.1:3000/checkout/return';
 const toShop = (sandbox_return_url: unknown) => ({ extraBody: { sandbox_return_url } });
@@ -116,17 +116,6 @@ test.each(refused)('refuses to start with the return address "%s"', async (retur
   await expect(startSandbox({ returnUrl })).rejects.toThrow('returnUrl must be an http or https address');
 });
 
-test('a charge has no checkout page, and a checkout payment no prompt', async () => {
-  const { sandbox, payments, press, reference } = await startCheckout();
-  const charged = await payments.chargeMobileMoney(charge, toShop(shop));
-  const response = await fetch(`${sandbox.url}/checkout/${charged.reference}?return`);
-  expect([response.status, readWayBack(await response.text())]).toEqual([404, noWayBack]);
-  expect((await press(`/checkout/${charged.reference}`, { outcome: 'pay' })).status).toBe(404);
-  expect((await press('/phone', { reference, decision: 'approve', pin: '1234' })).status).toBe(404);
-  expect((await press('/decide', { reference, decision: 'approve' })).status).toBe(404);
-  expect(sandbox.transactions.map(({ status }) => status)).toEqual(['pending', 'pending']);
-});
-
 test('keeps the address of a payment over a restart', async () => {
   const state = createStatePath();
   const first = await startCheckout({ state }, toShop(shop));
@@ -143,17 +132,4 @@ test('keeps the address of a payment over a restart', async () => {
   database.exec("UPDATE transactions SET entry = json_set(entry, '$.returnUrl', 'javascript:alert(1)')");
   database.close();
   await expect(startSandbox({ state })).rejects.toThrow('is damaged');
-});
-
-test('does not claim a status that verify hides', async () => {
-  const { sandbox, payments, page, reference, path } = await startCheckout();
-  sandbox.webhooks.deliverTo(() => {});
-  sandbox.webhooks.fault({ kind: 'early', delay: 60_000 });
-  sandbox.approve(reference);
-  await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
-  expect(await page(path)).toContain('Verify still returns <code>pending</code>');
-  expect(await page('/')).toContain('<span>verify reports pending until');
-  sandbox.advance(60_001);
-  expect(await page(path)).toContain('verify returns <code>success</code>');
-  expect(await page('/')).not.toContain('verify reports');
 });

@@ -1,12 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import {
-  charge,
-  createStatePath,
-  findEvent,
-  payment,
-  receiveEvents,
-  startTestSandbox,
-} from './start-sandbox.ts';
+import { charge, findEvent, payment, receiveEvents, startTestSandbox } from './start-sandbox.ts';
 
 /** Returns the text of markup, without its tags. */
 function readText(markup: string): string {
@@ -159,76 +152,6 @@ test.each([{ kind: 'responseLost' }, { kind: 'hang', accepted: true }] as const)
   },
 );
 
-test('shows why a payment failed, also after a restart', async () => {
-  const options = { state: createStatePath(), promptExpiry: 60_000 };
-  const first = await startTestSandbox(options);
-  const expired = await first.payments.chargeMobileMoney(charge);
-  first.sandbox.advance(60_000);
-  const declined = await first.payments.chargeMobileMoney(charge);
-  first.sandbox.decline(declined.reference);
-  const left = await first.payments.initialize(payment);
-  first.sandbox.abandon(left.reference);
-  const open = await first.payments.chargeMobileMoney(charge);
-  const badges = async (page: (path: string) => Promise<string>) =>
-    [...(await page('/')).matchAll(/<span class="badge (\w+)"><svg.*?<\/svg>([^<]*)</g)].map(
-      ([, look, label]) => [look, label],
-    );
-  const shown = [
-    ['pending', 'pending'],
-    ['abandoned', 'abandoned'],
-    ['failed', 'failed: declined'],
-    ['expired', 'failed: expired'],
-  ];
-  expect(await badges(first.page)).toEqual(shown);
-  for (const { reference } of [expired, declined])
-    await expect(first.payments.verify(reference)).resolves.toMatchObject({ status: 'failed' });
-  await first.sandbox.close();
-
-  const second = await startTestSandbox(options);
-  expect(await badges(second.page)).toEqual(shown);
-  // The open prompt still expires, and is not taken for a declined one.
-  second.sandbox.advance(120_000);
-  expect(await badges(second.page)).toEqual([['expired', 'failed: expired'], ...shown.slice(1)]);
-  second.sandbox.approve(open.reference);
-  expect(await badges(second.page)).toEqual([['success', 'success'], ...shown.slice(1)]);
-});
-
-test('finds a transaction by each of its properties', async () => {
-  const { sandbox, client, payments, page } = await startTestSandbox();
-  const started = await client({ apiKey: sandbox.testKey }).initialize({ ...payment, amount: '1280.00' });
-  const charged = await payments.chargeMobileMoney({ ...charge, customer_email: 'Esi.Owusu@example.com' });
-  const declined = await payments.chargeMobileMoney({ ...charge, phone: '+233 20 555 0199' });
-  sandbox.decline(declined.reference);
-  const names = new Map([
-    [started.reference, 'started'],
-    [charged.reference, 'charged'],
-    [declined.reference, 'declined'],
-  ]);
-  const queries: [query: string, found: string][] = [
-    ['', 'declined charged started'],
-    [`search=${started.reference.slice(4).toLowerCase()}`, 'started'],
-    ['search=esi.owusu@', 'charged'],
-    ['search=%2B233 24 412 3456', 'charged'],
-    ['search=0244123456', 'charged'],
-    ['search=020 555', 'declined'],
-    ['search=1280.00', 'started'],
-    ['search= pending  live ', 'charged'],
-    ['search=declined', 'declined'],
-    ['status=failed', 'declined'],
-    ['status=declined', 'declined'],
-    ['status=expired', ''],
-    ['mode=test', 'started'],
-    ['mode=live&status=pending&search=ghs', 'charged'],
-    ['mode=both&status=lost&other=x', 'declined charged started'],
-  ];
-  for (const [query, found] of queries) {
-    const rows = readRows(await page(`/?${query}`));
-    expect([query, rows.map((row) => names.get(row)).join(' ')]).toEqual([query, found]);
-  }
-  expect(await page('/?search=nobody')).toContain('No transaction matches.');
-  expect(await page('/?mode=live')).toContain('2 found of 3');
-});
-
 test('leads through all transactions, 100 on a page', async () => {
   const { sandbox, client, payments, page } = await startTestSandbox();
   const references: string[] = [];
@@ -286,29 +209,6 @@ test('shows the latest 20 requests of a transaction, and how many are older', as
   expect(readRequests(markup)).toHaveLength(20);
   // The initialize, and four lines of verifies.
   expect(markup).toContain('7 older requests are no longer shown.');
-});
-
-test('moves its time ahead, and shows by how much', async () => {
-  const { payments, page, press } = await startTestSandbox({ promptExpiry: 600_000 });
-  const { reference } = await payments.chargeMobileMoney(charge);
-  expect(await page('/')).toContain('The sandbox has the time of this machine.');
-  const moved = await press('/time', { minutes: '5', back: '/' });
-  expect([moved.status, moved.headers.get('location')]).toEqual([303, '/#time']);
-  expect(await page('/')).toContain('5 min ahead');
-  await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
-  await press('/time', { minutes: '60', back: 'https://evil.example' });
-  expect(await page('/')).toContain('1 h 5 min ahead');
-  expect(await page('/')).toContain('failed: expired');
-  expect((await press('/time', { minutes: '-5' })).status).toBe(400);
-});
-
-test('shows what to copy before the first transaction', async () => {
-  const { sandbox, page } = await startTestSandbox();
-  const markup = readText(await page('/'));
-  expect(markup).toContain('No transaction yet');
-  expect(markup).toContain(
-    `export PAYMENTS_BASE_URL=${sandbox.baseUrl} PAYMENTS_API_KEY=${sandbox.liveKey} Copy`,
-  );
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { charge, findEvent, receiveEvents, startTestSandbox } from './start-sandbox.ts';
 
 /** The messages of a phone page or event about charges that have ended. */
@@ -75,29 +75,6 @@ test('distinguishes expired, declined and approved charges', async () => {
   expect(readMessages(fresh.replaceAll('data: ', ''))).toEqual(messages);
 });
 
-test('shows the charges of both modes, and of one number or all', async () => {
-  const { sandbox, client, page, ring } = await startPhone({ allowTestCharges: true });
-  const first = await ring();
-  expect(await page('/phone')).not.toContain('All phones');
-  const again = await ring({ phone: '+233 24 412 3456' });
-  const inTest = await client({ apiKey: sandbox.testKey }).chargeMobileMoney({ ...charge, ...other });
-  const all = await page('/phone');
-  for (const text of [
-    'All phones <b>3</b>',
-    `href="/phone?number=207654321">${other.phone} <b>1</b>`,
-    '3 open prompts',
-    `${first}</code> · live mode`,
-    `${inTest.reference}</code> · test mode`,
-  ])
-    expect(all).toContain(text);
-  const own = await page('/phone?number=244123456');
-  expect(readPrompts(own)).toEqual([
-    [first, false],
-    [again, false],
-  ]);
-  expect(own).toContain('2 open prompts');
-});
-
 test('leaves a prompt that was answered in its place until Done', async () => {
   const { sandbox, page, ring, answer } = await startPhone();
   const [first, second, third] = [await ring(), await ring(), await ring()];
@@ -123,30 +100,4 @@ test('leaves a prompt that was answered in its place until Done', async () => {
   ])
     expect(markup).toContain(text);
   expect(readPrompts(await page('/phone'))).toEqual([[third, false]]);
-});
-
-test('shows the newest prompts, and says that there are more', async () => {
-  const { page, references, ring, answer } = await startPhone();
-  for (let count = 1; count <= 22; count++) await ring();
-  const expectShown = async (shown: string[], count: string) => {
-    // Since 1970: what has ended is left out before what is open.
-    const markup = await page('/phone?since=0');
-    expect(readPrompts(markup)).toEqual(shown.map((reference) => [reference, false]));
-    expect(markup).toContain(`<p id="prompt-count" class="${count}`);
-  };
-  const isCut = 'note" role="status">22 open prompts: the newest 20 are here.';
-  await expectShown(references.slice(2), isCut);
-  for (const reference of references.slice(-2)) await answer(reference, 'decline');
-  await expectShown(references.slice(0, 20), 'hidden" role="status">20 open prompts</p>');
-});
-
-test('shows the date of a time that is not today', async () => {
-  const { sandbox, page, ring } = await startPhone({ promptExpiry: 86_400_000 });
-  vi.useFakeTimers({ toFake: ['Date'], now: new Date(2026, 10, 23, 12, 30) });
-  onTestFinished(() => void vi.useRealTimers());
-  await ring();
-  expect(await page('/phone')).toMatch(/until <time [^>]+>24 Nov 2026, 12:30:00</);
-  sandbox.settleAfter('next', 60_000, 'success');
-  await ring(other);
-  expect(await page('/phone')).toMatch(/until <time [^>]+>12:31:00</);
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { chooseSize } from '../../../helpers/sized.ts';
-import { charge, startTestSandbox } from './start-sandbox.ts';
+import { startTestSandbox } from './start-sandbox.ts';
 
 const initialize = '/api/v1/transactions/initialize';
 const form = 'Content-Type: application/x-www-form-urlencoded';
@@ -95,20 +95,4 @@ test.each([
   await sandbox.close();
   for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
   for (const output of outputs) expect(output.mock.calls).toEqual([]);
-});
-
-test('marks a response that a killed client did not receive', async () => {
-  const { sandbox, page } = await startTestSandbox({ allowTestCharges: true });
-  sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 10_000 });
-  const body = JSON.stringify({ ...charge, amount: 25.5 });
-  const head = ['POST /api/v1/transactions/charge-mobile-money HTTP/1.1', 'Content-Type: application/json'];
-  const client = writeRaw(sandbox, [...head, `Content-Length: ${Buffer.byteLength(body)}`], body);
-  await vi.waitFor(() => expect(sandbox.charges).toHaveLength(1));
-  expect(await page('/')).not.toContain('response lost');
-  client.destroy();
-  await vi.waitFor(async () => {
-    const markup = await page('/');
-    expect(markup).toContain('response lost: the shop does not know this charge');
-    expect(markup).toContain('connection broken');
-  });
 });

@@ -50,26 +50,6 @@ test('posts a webhook to the address of the options, with its user and password'
 });
 
 describe('posts a webhook', () => {
-  test('when a person or the time ends a payment, in the order of time', async () => {
-    const { sandbox, payments, press, list, createPayment } = await startBoth();
-    const { reference: approved } = await payments.chargeMobileMoney(charge);
-    await press('/phone', { reference: approved, decision: 'approve', pin: '1234' });
-    const left = await createPayment();
-    await press(`/checkout/${left}`, { outcome: 'abandon' });
-    await vi.waitFor(() => expect(list()).toHaveLength(2));
-    const { reference: expired } = await payments.chargeMobileMoney(charge);
-    const [late, planned] = [await createPayment(), await createPayment()];
-    sandbox.webhooks.fault({ kind: 'late', delay: 400_000 });
-    sandbox.approve(late);
-    sandbox.settleAfter(planned, 500_000, 'failed');
-    const due = [`success ${approved}`, `abandoned ${left}`];
-    for (const next of [`failed ${expired}`, `success ${late}`, `failed ${planned}`]) {
-      sandbox.advance(due.length === 2 ? 300_000 : 100_000);
-      due.push(next);
-      await vi.waitFor(() => expect(list()).toEqual(due));
-    }
-  });
-
   test('of what became final while it did not run, and no other again', async () => {
     const state = createStatePath();
     const first = await startBoth(accept, { state });
@@ -82,18 +62,6 @@ describe('posts a webhook', () => {
     await second.sandbox.webhooks.flush();
     expect(second.list()).toEqual([`failed ${reference}`]);
     expect(second.sandbox.transactions[1]).toMatchObject({ reference: paid, status: 'success' });
-  });
-
-  test('and responds to the shop while it waits for it', async () => {
-    const verified: string[] = [];
-    const { sandbox, payments, pay, read } = await startBoth(async (_, response) => {
-      const { status } = await payments.verify(read()[0].data.reference);
-      verified.push(status);
-      response.end('ok');
-    });
-    await pay();
-    expect(verified).toEqual(['success']);
-    expect(sandbox.webhooks.deliveries).toMatchObject([{ attempts: [{ status: 200, body: 'ok' }] }]);
   });
 });
 

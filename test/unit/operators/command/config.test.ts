@@ -144,18 +144,3 @@ test.each([
 });
 
 type Exports = Awaited<ReturnType<typeof startShop>>['exports'];
-
-test('reads exports by getters, and takes one that throws as missing', async () => {
-  const { payments, journal } = await startShop();
-  const exports = {
-    get payments() {
-      return payments;
-    },
-    get journal() {
-      if (Math.random() >= 0) throw new Error('not now');
-      return journal;
-    },
-  };
-  const { err } = await runCommand(['list'], { exports });
-  expect(err).toContain('exports no journal');
-});
