@@ -67,18 +67,29 @@ function findOut(world: World, { key, order, reference, requestIds }: AttentionI
     facts.misjudged.add(name);
     return 'not_charged';
   }
-  const made = posts.find((post) => service.findKnown(post.reference) && !isHeld(world, post.reference));
-  if (made?.reference) return { reference: made.reference };
+  const made = findMade(world, item);
+  if (made !== undefined) return { reference: made };
   // What pays another order does not pay this one.
   for (const post of posts) facts.heldElsewhere.add(`${name} ${post.reference}`);
   const isUnderWay = posts.some(({ sentAt }) => clock.now - sentAt < ARRIVES_WITHIN);
   return isUnderWay ? undefined : 'not_charged';
 }
 
+/** The transaction that the requests of a payment have made, other than the one that it names. */
+const findMade = (world: World, { requestIds, reference }: Pick<AttentionItem, 'requestIds' | 'reference'>) =>
+  world.network.posts.find(
+    (post) =>
+      requestIds.includes(post.requestId) &&
+      post.reference !== reference &&
+      world.service.findKnown(post.reference) &&
+      !isHeld(world, post.reference),
+  )?.reference;
+
 const isHeld = ({ facts }: World, reference = '') =>
   facts.isDecided(reference) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
 
-type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'>;
+type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'> &
+  Partial<Pick<AttentionItem, 'requestIds'>>;
 
 interface Person {
   readonly by: string;
@@ -92,7 +103,7 @@ async function decide(
   resolution: Resolution,
   person: Person,
 ): Promise<void> {
-  const { key, reason, reference = '-' } = item;
+  const { key, reason, reference = '-', requestIds = [] } = item;
   const isWord = typeof resolution === 'string';
   world.say(
     `${process.name}: ${person.by} resolves ${key} (${reason}, ${reference}): ${isWord ? resolution : resolution.reference}`,
@@ -113,10 +124,14 @@ async function decide(
     undo();
     if (reason !== 'unresolved' || !/belongs to|is the transaction of|a charge exists/.test(error.message))
       return;
-    // It is another payment's: nothing of this one is left to find.
+    // It is another payment's. What the requests of this one have made was named nowhere, or there is nothing left to find.
     const found = isWord ? reference : resolution.reference;
+    const made = findMade(world, { requestIds, reference: found });
+    const { by } = person;
+    if (made !== undefined)
+      return await decide(world, process, { ...item, requestIds: [] }, { reference: made }, { by });
     const isOthers = { ...item, reason: 'shared_reference', reference: found } as const;
-    await decide(world, process, isOthers, 'closed', { by: person.by });
+    await decide(world, process, isOthers, 'closed', { by });
   }
 }
 
