@@ -2,7 +2,7 @@
 
 import { JournalError } from '../../src/index.ts';
 import type { AttentionItem, Resolution } from '../../src/stores/index.ts';
-import { describe } from './facts.ts';
+import { describe, type Facts } from './facts.ts';
 import { statusOf, wasPaid } from './service.ts';
 import type { Process } from './shop.ts';
 import type { World } from './world.ts';
@@ -67,7 +67,7 @@ function findOut(world: World, { key, order, reference, requestIds }: AttentionI
     facts.misjudged.add(name);
     return 'not_charged';
   }
-  const made = findMade(world, item);
+  const made = findMade(world, requestIds);
   if (made !== undefined) return { reference: made };
   // What pays another order does not pay this one.
   for (const post of posts) facts.heldElsewhere.add(`${name} ${post.reference}`);
@@ -75,17 +75,17 @@ function findOut(world: World, { key, order, reference, requestIds }: AttentionI
   return isUnderWay ? undefined : 'not_charged';
 }
 
-/** The transaction that the requests of a payment have made, other than the one that it names. */
-const findMade = (world: World, { requestIds, reference }: Pick<AttentionItem, 'requestIds' | 'reference'>) =>
-  world.network.posts.find(
-    (post) =>
-      requestIds.includes(post.requestId) &&
-      post.reference !== reference &&
-      world.service.findKnown(post.reference) &&
-      !isHeld(world, post.reference),
+/** The transaction that requests have made, other than one that is another payment's. */
+const findMade = ({ network, service, facts }: World, requestIds: readonly string[], other?: string) =>
+  network.posts.find(
+    ({ requestId, reference }) =>
+      requestIds.includes(requestId) &&
+      reference !== other &&
+      service.findKnown(reference) &&
+      !isHeld(facts, reference),
   )?.reference;
 
-const isHeld = ({ facts }: World, reference = '') =>
+const isHeld = (facts: Facts, reference = '') =>
   facts.isDecided(reference) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
 
 type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'> &
@@ -126,7 +126,7 @@ async function decide(
       return;
     // It is another payment's. What the requests of this one have made was named nowhere, or there is nothing left to find.
     const found = isWord ? reference : resolution.reference;
-    const made = findMade(world, { requestIds, reference: found });
+    const made = findMade(world, requestIds, found);
     const { by } = person;
     if (made !== undefined)
       return await decide(world, process, { ...item, requestIds: [] }, { reference: made }, { by });
@@ -172,7 +172,7 @@ async function addTransaction(world: World, process: Process, by: string): Promi
     if (state === 'in_review' || payments.length === 0) continue;
     const known = new Set(payments.map(({ reference }) => reference));
     const charge = world.service.charges.find(
-      (item) => item.order === order && !known.has(item.reference) && !isHeld(world, item.reference),
+      (item) => item.order === order && !known.has(item.reference) && !isHeld(world.facts, item.reference),
     );
     if (!charge) continue;
     const { reference } = charge;
