@@ -149,6 +149,11 @@ export const invariants: Invariants = {
         );
       return open && `${what}: ${open.reference} of ${order} might be paid`;
     },
+    'a press tells what its response has named': ({ network }, { status, what }) => {
+      const heard = network.posts.find((post) => post.isHeard && what === `press ${post.press}`);
+      const isTold = status.payments.some(({ reference }) => reference === heard?.reference);
+      return heard && !isTold && `${what}: ${heard.reference}`;
+    },
     'what a call knows of the money is in its status': ({ service, facts }, { status, since }) => {
       const paid = facts.knownPaid.get(status.order);
       return (

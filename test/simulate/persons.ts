@@ -50,7 +50,7 @@ function choose(world: World, item: AttentionItem): Resolution | undefined {
     case 'unreadable':
     case 'overdue':
       // Some persons wait.
-      return world.random.chance(0.5) ? 'closed' : undefined;
+      return world.random.chance(0.7) ? 'closed' : undefined;
     default:
       return undefined;
   }

@@ -214,6 +214,11 @@ export class World {
     const duration = this.random.pick([1_500, 15_000, 30_000, this.random.between(1_000, 5 * MINUTE)]);
     this.say(`${host.name} ${sleeps ? 'sleeps' : 'freezes'} for ${duration} ms`);
     this.clock.freeze(host, duration, sleeps);
+    // Somebody notices, and does not wait until it is back.
+    this.clock.after(this.random.between(0, duration), () => {
+      const other = this.pickProcess();
+      if (other) this.#review(other);
+    });
   }
 
   #takeDatabaseAway(): void {
