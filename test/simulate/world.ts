@@ -267,9 +267,9 @@ export class World {
     if (this.swarm.happens('database: away')) this.#takeDatabaseAway();
   }
 
-  sendWebhooks({ reference }: Charge): void {
-    // At the end of the world one arrives, and nothing else might tell.
-    for (let times = this.#isBusy ? this.random.pick([0, 1, 1, 2]) : 1; times > 0; times--)
+  sendWebhooks({ reference, movesLateAt }: Charge): void {
+    // A webhook can be lost. After more than a week, nothing else might tell.
+    for (let times = movesLateAt === undefined ? this.random.pick([0, 1, 1, 2]) : 1; times > 0; times--)
       this.clock.after(this.random.pick([0, 50, 1_000, this.random.between(0, 20_000)]), () =>
         this.#notify(reference),
       );
