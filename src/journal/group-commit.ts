@@ -1,21 +1,83 @@
 /** Group commit: the writes of a store that come at the same time share statements, and one commit. */
 
-import { MAX_GROUP, queuePerStore } from './group-queue.ts';
+import { nextTurn } from '../support/timing.ts';
 import type { JournalStore, RecordChange, RecordWrite } from './store.ts';
+
+/** The most that travels together. SQLite blocks the event loop meanwhile. */
+const MAX_GROUP = 100;
+
+/** How long others wait for a group, in milliseconds: it might wait for a lock, or its connection might be dead. */
+const MAX_HOLD = 100;
 
 interface QueuedWrite extends RecordWrite {
   readonly resolve: (written: boolean | Promise<boolean>) => void;
 }
 
-const queueOf = /* @__PURE__ */ queuePerStore(sendGroup);
+const queues = /* @__PURE__ */ new WeakMap<JournalStore, GroupQueue>();
 
 /** Writes as {@link JournalStore.write} does, through {@link JournalStore.writeAll} if the store has it and others write too. */
 export async function writeGrouped(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {
   if (typeof store.writeAll !== 'function') return await store.write(key, change);
   // A sweep records what several checks found at once: its first write does not go alone.
-  return await new Promise((resolve) => queueOf(store).add({ key, change, resolve }, !change.mustCommit));
+  return await new Promise((resolve) => {
+    const queue = queues.get(store) ?? new GroupQueue(store);
+    queues.set(store, queue);
+    queue.add({ key, change, resolve }, !change.mustCommit);
+  });
 }
 
+/**
+ * While a statement of a store is under way, what comes meanwhile travels together in the next one. What comes alone waits
+ * for nothing.
+ */
+class GroupQueue {
+  readonly #store: JournalStore;
+  #queued: QueuedWrite[] = [];
+  /** The group that the queued ones wait for. */
+  #current: Promise<void> | undefined;
+  #hold: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(store: JournalStore) {
+    this.#store = store;
+  }
+
+  /** With `canWait`, the first one does not go alone, but with those that come at once after it. */
+  add(write: QueuedWrite, canWait: boolean): void {
+    this.#queued.push(write);
+    if (this.#current) this.#boundHold();
+    else if (!canWait) this.#sendNext();
+    else if (this.#queued.length === 1) void this.#sendSoon();
+  }
+
+  async #sendSoon(): Promise<void> {
+    await null;
+    if (!this.#current) this.#sendNext();
+  }
+
+  /** Sends the next group without the end of the current one, if that hangs. */
+  #boundHold(): void {
+    this.#hold ??= setTimeout(() => this.#sendNext(), MAX_HOLD);
+  }
+
+  #sendNext(): void {
+    clearTimeout(this.#hold);
+    this.#hold = undefined;
+    const { sent, left } = sendGroup(this.#store, this.#queued);
+    this.#queued = left;
+    this.#current = sent;
+    if (left.length > 0) this.#boundHold();
+    // SQLite is done at once: a group of it ends with the turn of the event loop, so that others can come meanwhile.
+    void Promise.all([sent, nextTurn()]).then(() => this.#end(sent));
+  }
+
+  #end(sent: Promise<void>): void {
+    if (this.#current !== sent) return;
+    this.#current = undefined;
+    if (this.#queued.length > 0) this.#sendNext();
+  }
+}
+
+/** Sends a group from the start of a queue. `sent` never rejects. `left` are those that wait for the next group. */
 function sendGroup(store: JournalStore, queued: readonly QueuedWrite[]) {
   const { group, repeated, left } = takeGroup(queued);
   const sent = writeGroup(store, group);

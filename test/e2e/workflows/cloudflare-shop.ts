@@ -41,8 +41,8 @@ export class CloudflareShop {
       bindings: {
         PAYMENTS_BASE_URL: sandbox.baseUrl,
         PAYMENTS_API_KEY: sandbox.liveKey,
-        PAYMENTS_TIMEOUT: '3000',
-        JOURNAL_LEASE: '1500',
+        PAYMENTS_TIMEOUT: '20000',
+        JOURNAL_LEASE: '5000',
         CHECK_SCHEDULE: JSON.stringify(schedule),
       },
       installedAt: join(example, 'package.json'),

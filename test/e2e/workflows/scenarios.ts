@@ -45,7 +45,8 @@ export function describeWorkflow(example: WorkflowExample): void {
     });
 
     test('continues after three workers are killed during a check', async () => {
-      const shop = await open();
+      // Nobody else checks a payment for this time and 10 s after a kill.
+      const shop = await open(undefined, { PAYMENTS_TIMEOUT: '8000' });
       shop.sandbox.fault('verify', { kind: 'hang' }, { times: 3 });
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');

@@ -81,10 +81,11 @@ export class Shop {
       ...engine.env,
       ORDERS_FILE: ordersFile,
       JOURNAL_FILE: join(folder, 'journal.db'),
-      JOURNAL_LEASE: '1500',
+      JOURNAL_LEASE: '5000',
       PAYMENTS_BASE_URL: sandbox.baseUrl,
       PAYMENTS_API_KEY: sandbox.liveKey,
-      PAYMENTS_TIMEOUT: '3000',
+      // A charge that a busy machine does not answer in time would go to a person.
+      PAYMENTS_TIMEOUT: '20000',
       CHECK_SCHEDULE: JSON.stringify(schedule),
       ...env,
     };
