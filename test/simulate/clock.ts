@@ -19,6 +19,8 @@ export interface Host {
   readonly name: string;
   isDead: boolean;
   frozenUntil: number;
+  /** When it hears what was sent to it while it was frozen: a machine that slept hears that only once it is sent again. */
+  hearsAt: number;
   /** How far its wall clock is ahead of the world, in milliseconds. It can be set. */
   ahead: number;
   /** How fast its clocks go. */
@@ -33,6 +35,7 @@ export const createHost = (name: string, rate = 1, ahead = 0): Host => ({
   name,
   isDead: false,
   frozenUntil: 0,
+  hearsAt: 0,
   frozenFor: 0,
   ahead,
   rate,
@@ -54,8 +57,15 @@ interface Event {
   readonly run: () => void;
   readonly host: Host | undefined;
   readonly every: number | undefined;
-  /** It waits for time to pass on its host, rather than for a message. */
+  /** It waits for time to pass on its host. */
   readonly isTimer: boolean;
+  readonly isMessage: boolean;
+}
+
+/** When its host gets to it. */
+function findTime({ at, host, isMessage }: Event): number {
+  if (!host || host.frozenUntil <= at) return at;
+  return isMessage ? host.hearsAt : host.frozenUntil;
 }
 
 export class VirtualClock {
@@ -100,7 +110,7 @@ export class VirtualClock {
 
   /** A message reaches a process. */
   deliver(host: Host | undefined, delay: number, run: () => void): void {
-    this.#add({ at: this.now + delay, run, host });
+    this.#add({ at: this.now + delay, run, host, isMessage: true });
   }
 
   setTimer(run: () => void, delay: unknown, repeats: boolean): number {
@@ -114,13 +124,13 @@ export class VirtualClock {
   }
 
   #add(event: Pick<Event, 'at' | 'run' | 'host'> & Partial<Event> & { isTurn?: boolean }): number {
-    const { at, run, host, every, isTimer = false, isTurn = false } = event;
+    const { at, run, host, every, isTimer = false, isMessage = false, isTurn = false } = event;
     const id = ++this.#ids;
     if (this.#added.at !== this.now) Object.assign(this.#added, { at: this.now, count: 0 });
     this.isSpinning ||= ++this.#added.count > MAX_EVENTS_AT_ONCE;
     if (this.isSpinning) throw new Error('This never ends.');
     const order = (isTurn ? 1 : 0) + this.#order.next();
-    this.#events.set(id, { id, at, order, run, host, every, isTimer });
+    this.#events.set(id, { id, at, order, run, host, every, isTimer, isMessage });
     return id;
   }
 
@@ -131,6 +141,7 @@ export class VirtualClock {
   /** Stops a process for a time. A machine that sleeps does not count it on its monotonic clock. */
   freeze(host: Host, duration: number, sleeps: boolean): void {
     host.frozenUntil = this.now + duration;
+    host.hearsAt = host.frozenUntil + (sleeps ? this.random.between(0, 12_000) : 0);
     host.frozenFor += duration;
     if (!sleeps) return;
     host.slept += duration;
@@ -161,7 +172,7 @@ export class VirtualClock {
       const { host } = event;
       if (host?.isDead) this.#events.delete(event.id);
       else {
-        if (host && host.frozenUntil > event.at) event.at = host.frozenUntil;
+        event.at = findTime(event);
         if (!next || event.at < next.at || (event.at === next.at && event.order < next.order)) next = event;
       }
     }

@@ -25,7 +25,7 @@ export function planPresses(random: Random, orders: readonly string[], busyFor: 
     const phone = pickPhone(random);
     const order = random.pick(orders);
     for (let size = random.pick([1, 2, 2, 3, 4]); size > 0; size--) {
-      const startAnother = random.chance(0.4);
+      const startAnother = random.chance(0.5);
       const own = random.chance(0.6) ? order : random.pick(orders);
       presses.push({
         id: `${own}-${presses.length + 1}`,

@@ -45,7 +45,7 @@ export interface Occasions {
   end: { readonly orders: readonly string[] };
 }
 
-type Known = Pick<World, 'service' | 'network' | 'facts'>;
+type Known = Pick<World, 'service' | 'network' | 'facts' | 'clock'>;
 
 type Invariants = {
   [Occasion in keyof Occasions]: Record<
@@ -55,6 +55,7 @@ type Invariants = {
 };
 
 const SECOND = 1_000;
+const DAY = 24 * 60 * MINUTE;
 
 export const invariants: Invariants = {
   asked: {
@@ -149,6 +150,11 @@ export const invariants: Invariants = {
         );
       return open && `${what}: ${open.reference} of ${order} might be paid`;
     },
+    'a press tells what its response has named': ({ network }, { status, what }) => {
+      const heard = network.posts.find((post) => post.isHeard && what === `press ${post.press}`);
+      const isTold = status.payments.some(({ reference }) => reference === heard?.reference);
+      return heard && !isTold && `${what}: ${heard.reference}`;
+    },
     'what a call knows of the money is in its status': ({ service, facts }, { status, since }) => {
       const paid = facts.knownPaid.get(status.order);
       return (
@@ -242,10 +248,13 @@ export const invariants: Invariants = {
   },
 
   deleted: {
-    'prune takes nothing open': ({ service, facts }, { name }) => {
+    'prune takes nothing open, or that ended within the last days': ({ service, facts, clock }, { name }) => {
       if (facts.misjudged.has(name)) return undefined;
       const open = service.charges.find(
-        (charge) => facts.isOf(charge, name) && !isAccounted(facts, charge) && !wasEndedSince(charge, 0),
+        (charge) =>
+          facts.isOf(charge, name) &&
+          !isAccounted(facts, charge) &&
+          !wasEndedBefore(charge, clock.now - 6 * DAY),
       );
       return open && `${open.reference} of ${name}`;
     },
@@ -313,6 +322,10 @@ function isUnheard({ facts }: Known, charge: Charge, { startedAt }: Press): bool
   );
   return isHeld && (endedAt >= startedAt || !isRecorded);
 }
+
+/** What has ended is checked for seven days more. */
+const wasEndedBefore = ({ history }: Charge, time: number) =>
+  history.some(({ at, status }) => (status === 'failed' || status === 'abandoned') && at < time);
 
 const isAccounted = (facts: Facts, { reference }: Charge) =>
   facts.isDecided(reference) ||

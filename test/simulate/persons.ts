@@ -2,7 +2,7 @@
 
 import { JournalError } from '../../src/index.ts';
 import type { AttentionItem, Resolution } from '../../src/stores/index.ts';
-import { describe } from './facts.ts';
+import { describe, type Facts } from './facts.ts';
 import { statusOf, wasPaid } from './service.ts';
 import type { Process } from './shop.ts';
 import type { World } from './world.ts';
@@ -50,7 +50,7 @@ function choose(world: World, item: AttentionItem): Resolution | undefined {
     case 'unreadable':
     case 'overdue':
       // Some persons wait.
-      return world.random.chance(0.5) ? 'closed' : undefined;
+      return world.random.chance(0.7) ? 'closed' : undefined;
     default:
       return undefined;
   }
@@ -67,18 +67,29 @@ function findOut(world: World, { key, order, reference, requestIds }: AttentionI
     facts.misjudged.add(name);
     return 'not_charged';
   }
-  const made = posts.find((post) => service.findKnown(post.reference) && !isHeld(world, post.reference));
-  if (made?.reference) return { reference: made.reference };
+  const made = findMade(world, requestIds);
+  if (made !== undefined) return { reference: made };
   // What pays another order does not pay this one.
   for (const post of posts) facts.heldElsewhere.add(`${name} ${post.reference}`);
   const isUnderWay = posts.some(({ sentAt }) => clock.now - sentAt < ARRIVES_WITHIN);
   return isUnderWay ? undefined : 'not_charged';
 }
 
-const isHeld = ({ facts }: World, reference = '') =>
+/** The transaction that requests have made, other than one that is another payment's. */
+const findMade = ({ network, service, facts }: World, requestIds: readonly string[], other?: string) =>
+  network.posts.find(
+    ({ requestId, reference }) =>
+      requestIds.includes(requestId) &&
+      reference !== other &&
+      service.findKnown(reference) &&
+      !isHeld(facts, reference),
+  )?.reference;
+
+const isHeld = (facts: Facts, reference = '') =>
   facts.isDecided(reference) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
 
-type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'>;
+type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'> &
+  Partial<Pick<AttentionItem, 'requestIds'>>;
 
 interface Person {
   readonly by: string;
@@ -92,7 +103,7 @@ async function decide(
   resolution: Resolution,
   person: Person,
 ): Promise<void> {
-  const { key, reason, reference = '-' } = item;
+  const { key, reason, reference = '-', requestIds = [] } = item;
   const isWord = typeof resolution === 'string';
   world.say(
     `${process.name}: ${person.by} resolves ${key} (${reason}, ${reference}): ${isWord ? resolution : resolution.reference}`,
@@ -113,10 +124,14 @@ async function decide(
     undo();
     if (reason !== 'unresolved' || !/belongs to|is the transaction of|a charge exists/.test(error.message))
       return;
-    // It is another payment's: nothing of this one is left to find.
+    // It is another payment's. What the requests of this one have made was named nowhere, or there is nothing left to find.
     const found = isWord ? reference : resolution.reference;
+    const made = findMade(world, requestIds, found);
+    const { by } = person;
+    if (made !== undefined)
+      return await decide(world, process, { ...item, requestIds: [] }, { reference: made }, { by });
     const isOthers = { ...item, reason: 'shared_reference', reference: found } as const;
-    await decide(world, process, isOthers, 'closed', { by: person.by });
+    await decide(world, process, isOthers, 'closed', { by });
   }
 }
 
@@ -157,7 +172,7 @@ async function addTransaction(world: World, process: Process, by: string): Promi
     if (state === 'in_review' || payments.length === 0) continue;
     const known = new Set(payments.map(({ reference }) => reference));
     const charge = world.service.charges.find(
-      (item) => item.order === order && !known.has(item.reference) && !isHeld(world, item.reference),
+      (item) => item.order === order && !known.has(item.reference) && !isHeld(world.facts, item.reference),
     );
     if (!charge) continue;
     const { reference } = charge;

@@ -208,7 +208,12 @@ export class SimulatedService {
     if (swarm.happens('service: cannot show a transaction'))
       charge.unreadableUntil = clock.now + random.between(0.5 * DAY, 2.5 * DAY);
     const isLate = swarm.happens('customer: answers after a week');
-    const first = random.pick(['success', 'success', 'success', 'failed', 'abandoned', 'pending'] as const);
+    // A customer who is asked twice often approves twice.
+    const isAgain = this.charges.some((other) => other !== charge && other.order === charge.order);
+    const approves = isAgain && random.chance(0.7);
+    const first = approves
+      ? 'success'
+      : random.pick(['success', 'success', 'success', 'failed', 'failed', 'abandoned', 'pending'] as const);
     this.#moveLater(charge, isLate ? random.between(7.2 * DAY, 9 * DAY) : soon, () => {
       this.move(charge, first === 'pending' && isLate ? 'abandoned' : first);
       if (statusOf(charge) === 'failed' || statusOf(charge) === 'abandoned') this.#planAfterEnd(charge);
@@ -219,12 +224,13 @@ export class SimulatedService {
   #planAfterEnd(charge: Charge): void {
     const { swarm } = this.#world;
     const random = this.#random;
+    charge.isForgotten = swarm.happens('service: forgets a transaction');
+    if (charge.isForgotten) return;
     const isLate = swarm.happens('service: paid weeks later');
-    if (isLate || swarm.happens('service: paid after its end')) {
-      const pause = isLate ? random.between(8 * DAY, 20 * DAY) : random.between(500, 600_000);
-      if (random.chance(0.3)) this.#moveLater(charge, pause / 2, () => this.move(charge, 'pending'));
-      this.#moveLater(charge, pause, () => this.move(charge, 'success'));
-    } else charge.isForgotten = swarm.happens('service: forgets a transaction');
+    if (!isLate && !swarm.happens('service: paid after its end')) return;
+    const pause = isLate ? random.between(8 * DAY, 20 * DAY) : random.between(500, 600_000);
+    if (random.chance(0.3)) this.#moveLater(charge, pause / 2, () => this.move(charge, 'pending'));
+    this.#moveLater(charge, pause, () => this.move(charge, 'success'));
   }
 
   #moveLater(charge: Charge, delay: number, move: () => void): void {

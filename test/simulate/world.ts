@@ -214,6 +214,11 @@ export class World {
     const duration = this.random.pick([1_500, 15_000, 30_000, this.random.between(1_000, 5 * MINUTE)]);
     this.say(`${host.name} ${sleeps ? 'sleeps' : 'freezes'} for ${duration} ms`);
     this.clock.freeze(host, duration, sleeps);
+    // Somebody notices, and does not wait until it is back.
+    this.clock.after(this.random.between(0, duration), () => {
+      const other = this.pickProcess();
+      if (other) this.#review(other);
+    });
   }
 
   #takeDatabaseAway(): void {
@@ -262,9 +267,9 @@ export class World {
     if (this.swarm.happens('database: away')) this.#takeDatabaseAway();
   }
 
-  sendWebhooks({ reference }: Charge): void {
-    // At the end of the world one arrives, and nothing else might tell.
-    for (let times = this.#isBusy ? this.random.pick([0, 1, 1, 2]) : 1; times > 0; times--)
+  sendWebhooks({ reference, movesLateAt }: Charge): void {
+    // A webhook can be lost. After more than a week, nothing else might tell.
+    for (let times = movesLateAt === undefined ? this.random.pick([0, 1, 1, 2]) : 1; times > 0; times--)
       this.clock.after(this.random.pick([0, 50, 1_000, this.random.between(0, 20_000)]), () =>
         this.#notify(reference),
       );

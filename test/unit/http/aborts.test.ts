@@ -54,7 +54,12 @@ test.each<[string, (abort: AbortController) => object]>([
     const abort = new AbortController();
     const service = await startService(200);
     const client = service.client(options(abort));
-    expect(await catchError(calls[operation](client, { signal: abort.signal }))).toBe(reason);
+    let failure: unknown;
+    void catchError(calls[operation](client, { signal: abort.signal })).then((error) => {
+      failure = error;
+    });
+    // A call that hangs fails here.
+    await expect.poll(() => failure).toBe(reason);
     expect(service.requests).toEqual([]);
   }
 });

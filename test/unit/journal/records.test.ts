@@ -38,6 +38,16 @@ describe('a change', () => {
     expect(await readCount(store)).toBe(3);
   });
 
+  test('is applied again if its write failed while another process wrote', async () => {
+    const store = memoryStore();
+    const write = vi.fn(store.write).mockImplementationOnce(async () => {
+      await new Records(store, LEASE).change(name, count);
+      throw new Error('the connection is gone');
+    });
+    await new Records({ ...store, write }, LEASE).change(name, count);
+    expect(await readCount(store)).toBe(2);
+  });
+
   test('reads nothing first if the record is known, and writes nothing if the rule changes nothing', async () => {
     const store = memoryStore();
     const [read, write] = [vi.spyOn(store, 'read'), vi.spyOn(store, 'write')];

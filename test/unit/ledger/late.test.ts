@@ -55,6 +55,18 @@ describe('a response that comes after its attempt was recorded as unknown', () =
     ]);
   });
 
+  test('pays nothing if a person closes its attempt before it is confirmed', () => {
+    const other = { is: 'unknown', why: 'no_result', reference: 'TXN-5' } as const;
+    const learned = learn(createOrder({ ...madePayment, charge: other }));
+    const closed = resolve(learned, 1, 'closed', look(learned));
+    if (closed.is !== 'done') throw new Error(closed.is);
+    const result = { is: 'made', result: { reference: 'TXN-1' }, isClaimed: true } as const;
+    expect(recordClaim(closed.record, 'attempt-1', result, NOW)?.payments).toMatchObject([
+      { charge: { is: 'closed', named: 'TXN-5' } },
+      { charge: { is: 'unknown', reference: 'TXN-1' } },
+    ]);
+  });
+
   test('is shared if another order has its transaction', () => {
     const result = { is: 'made', result: { reference: 'TXN-1' }, isClaimed: false } as const;
     const refused = recordClaim(learn(unknown), 'attempt-1', result, NOW);

@@ -128,6 +128,31 @@ test('4: a frozen process learns late of a charge, which is paid_twice beside an
   expect(attentions).toMatchObject([{ reason: 'paid_twice', reference: learned }]);
 });
 
+test('4: a frozen process learns late of a charge that another order has', async () => {
+  const thawed = Promise.withResolvers<void>();
+  let count = 0;
+  let suppressed: Promise<Response> | undefined;
+  const { shop, start, clock, posts, service } = world({
+    async respond({ method }, handle) {
+      if (method !== 'POST') return undefined;
+      if (++count === 1) await thawed.promise;
+      suppressed ??= handle();
+      return (await suppressed).clone();
+    },
+  });
+  const first = start().orders.charge('A', momo);
+  await clock.until(() => posts.length === 1);
+  clock.jump(20 * SECOND);
+  await shop.payments.resolve('A/1', 'not_charged', note);
+  const reference = getReference(await shop.orders.charge('B', momo));
+  thawed.resolve();
+  const shared = { state: 'in_review', reason: 'shared_reference', payment: { reference } };
+  expect(await first).toMatchObject(shared);
+  service.approve(reference);
+  expect(await shop.orders.wait('B')).toMatchObject({ state: 'paid', payment: { reference } });
+  expect(await shop.orders.wait('A')).toMatchObject(shared);
+});
+
 test.each([
   ['is refused', () => Response.json({ message: 'no such number' }, { status: 422 })],
   ['is not sent', () => Promise.reject(connectionRefused)],
