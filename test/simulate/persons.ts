@@ -86,7 +86,10 @@ const findMade = ({ network, service, facts }: World, requestIds: readonly strin
   )?.reference;
 
 const isHeld = (facts: Facts, reference = '') =>
-  facts.isDecided(reference) || [...facts.delivered.values()].some((paid) => paid.reference === reference);
+  facts.isDecided(reference) ||
+  // The shop's books have it still, although the record is deleted.
+  facts.isForgotten(reference) ||
+  [...facts.delivered.values()].some((paid) => paid.reference === reference);
 
 type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'> &
   Partial<Pick<AttentionItem, 'requestIds'>>;
