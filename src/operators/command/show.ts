@@ -48,7 +48,7 @@ export async function readEntries(journal: Journal, name: string): Promise<Named
   const entry = await limitJournal(() => journal.read(name));
   if (entry) return { entries: [entry], isOrder: false };
   // An id can itself begin so. A name that fits two orders was refused by then.
-  for (const id of [name, name.replace(/^order /, '')]) {
+  for (const id of new Set([name, name.replace(/^order /, '')])) {
     const entries = await readPayments((key) => limitJournal(() => journal.read(key)), { kind: 'order', id });
     if (entries.length > 0) return { entries, isOrder: true };
   }

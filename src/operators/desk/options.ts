@@ -18,6 +18,7 @@ export interface ReviewDeskOptions {
   /**
    * Returns who sends a request, 1 to 200 characters: it is kept as `by` of each decision. `null` refuses the request with 401,
    * and a `Response`, such as a redirect to your login, is sent as it is. What it throws rejects the call of the desk.
+   * Anyone can send the header of the example, unless the proxy that signs your staff in replaces it.
    *
    * @default nobody is let in
    * @example authorize: ({ headers }) => headers.get('x-signed-in-user')
