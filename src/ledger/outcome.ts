@@ -99,8 +99,32 @@ export function complete(
   if (!before || !payment) return learnLate(before, owner, ask, outcome, now);
   // The claim holds after its lease, too: nobody wrote anything about this attempt.
   const completed = completeOwn(before, payment, outcome);
-  const record = putPayment(before, before.payments.indexOf(payment) + 1, completed);
+  const record = putCompleted(before, payment, completed);
   return { record: recordWinner(keepNamed(record, payment.charge.named, now)) };
+}
+
+/**
+ * Puts a payment back with what came of it. What a webhook named was a guess at any other payment that has the same transaction:
+ * that one still needs its own.
+ */
+function putCompleted(before: LedgerRecord, payment: Payment, completed: Payment): LedgerRecord {
+  const record = putPayment(before, before.payments.indexOf(payment) + 1, completed);
+  const reference = completed.charge.is === 'made' ? referenceOf(completed) : undefined;
+  const payments = record.payments.map((item) =>
+    item !== completed && isSameReference(referenceOf(item), reference) ? dropGuess(item) : item,
+  );
+  return { ...record, payments };
+}
+
+function dropGuess(payment: Payment): Payment {
+  const { charge, attempts } = payment;
+  if (charge.is === 'sending') return { ...payment, charge: { is: 'sending', until: charge.until } };
+  if (charge.is !== 'unknown' || charge.why !== 'notified') return payment;
+  const isAdded = attempts === 0;
+  return {
+    ...payment,
+    charge: isAdded ? { is: 'none', why: 'recorded_elsewhere' } : { is: 'unknown', why: 'no_result' },
+  };
 }
 
 function completeOwn(record: LedgerRecord, payment: Sending, outcome: AttemptOutcome): Payment {
@@ -218,7 +242,7 @@ export function recordClaim(
       : isElsewhere || !isClaimed
         ? dropReference(rest, reference, isElsewhere)
         : recordMade(before, payment, made);
-  const record = putPayment(before, before.payments.indexOf(payment) + 1, confirmed);
+  const record = putCompleted(before, payment, confirmed);
   return recordWinner(isNamedElsewhere ? record : keepNamed(record, referenceOf(payment), now));
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isClaimVoid, listAttention } from '../../../src/ledger/order.ts';
 import { type AttemptOutcome, complete, notify, recordClaim } from '../../../src/ledger/outcome.ts';
 import { type Ask, press } from '../../../src/ledger/press.ts';
-import type { LedgerRecord } from '../../../src/ledger/record.ts';
+import type { LedgerRecord, Payment } from '../../../src/ledger/record.ts';
 import { getSight, nameReference, resolve } from '../../../src/ledger/resolve.ts';
 import { BEGAN_AT, createOrder, madePayment } from './records.ts';
 
@@ -96,4 +96,50 @@ test('checks a payment before the next one if its times lie in the future', () =
   const pressing = { ask: { ...ask, attempt: 'attempt-2' }, lease: 10_000, startAnother: false };
   const { decision } = press(failed, OWNER, { ...pressing, since: before, now: before });
   expect(decision).toEqual({ do: 'check', references: ['TXN-1'] });
+});
+
+describe('a payment that a webhook gave the transaction of another one', () => {
+  const second = { ...ask, attempt: 'attempt-2' };
+  const sending = { is: 'sending', until: NOW + 10_000 } as const;
+  const guessed = (charge: Payment['charge']): LedgerRecord => {
+    const own = { ...madePayment, attempt: 'attempt-2', charge: sending };
+    return { ...createOrder({ ...madePayment, charge }), payments: [{ ...madePayment, charge }, own] };
+  };
+  const record = (before: LedgerRecord) =>
+    complete(before, OWNER, second, made, NOW).record?.payments.map(({ charge }) => charge);
+
+  test('waits for its own again, once that one has recorded it', () => {
+    const before = notify(guessed({ is: 'unknown', why: 'no_result' }), 'TXN-1', NOW);
+    expect(before.payments[0]).toMatchObject({
+      charge: { is: 'unknown', why: 'notified', reference: 'TXN-1' },
+    });
+    expect(record(before)).toEqual([
+      { is: 'unknown', why: 'no_result' },
+      { is: 'made', result: { reference: 'TXN-1' } },
+    ]);
+    const found = complete(before, OWNER, second, made, NOW).record;
+    const next = found && notify(found, 'TXN-2', NOW).payments;
+    expect(next).toMatchObject([
+      { charge: { is: 'unknown', reference: 'TXN-2' } },
+      { charge: { is: 'made' } },
+    ]);
+  });
+
+  test('keeps no name while it is sent', () => {
+    expect(record(guessed({ ...sending, named: 'TXN-1' }))?.[0]).toEqual(sending);
+  });
+
+  test('is nothing, if the webhook alone made it', () => {
+    const charge = { is: 'unknown', why: 'notified', reference: 'TXN-1' } as const;
+    const before = guessed(charge);
+    const [first, own] = before.payments;
+    if (!first || !own) throw new Error('no payments');
+    const added = { ...before, payments: [{ ...first, attempts: 0 }, own] };
+    expect(record(added)?.[0]).toEqual({ is: 'none', why: 'recorded_elsewhere' });
+  });
+
+  test('keeps what its own response named', () => {
+    const charge = { is: 'unknown', why: 'late', reference: 'TXN-1' } as const;
+    expect(record(guessed(charge))?.[0]).toEqual(charge);
+  });
 });
