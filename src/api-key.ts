@@ -19,7 +19,6 @@ export interface ApiKeyRules {
   readonly isHttpToOthers: boolean;
 }
 
-/** How long the key is waited for. */
 interface KeyRequest {
   readonly timeout: number;
   readonly signal: AbortSignal | undefined;

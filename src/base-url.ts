@@ -31,7 +31,6 @@ export function validateBaseUrl(baseUrl: unknown, allowHttp: boolean): string {
   return origin + pathname.replace(/\/+$/, '');
 }
 
-/** Whether requests leave this machine unencrypted. */
 export function isHttpToOthers({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && !isLoopback(hostname);
 }

@@ -533,7 +533,6 @@ export class OutcomeUnknownError extends PaymentsError {
   }
 }
 
-/** Returns what to do about an unresolved key. */
 export function describeResolution(
   operation: OperationName,
   idempotencyKey: string,

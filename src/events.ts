@@ -248,7 +248,6 @@ function pickLevel(event: PaymentsEvent): keyof Logger {
   return 'error' in event ? 'warn' : 'debug';
 }
 
-/** An unresolved key needs a person. */
 const JOURNAL_LEVELS = {
   replayed: 'info',
   waiting: 'info',

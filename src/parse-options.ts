@@ -10,7 +10,6 @@ export type OptionsShape<Options extends object> = {
 };
 
 export interface ParseContext {
-  /** What the message says if the options are not an object. */
   readonly notAnObject?: string;
   /** Before each unknown name in a message. @example 'polling.' */
   readonly prefix?: string;
@@ -47,7 +46,6 @@ export function parseOptions<Shape extends z.core.$ZodShape>(
 
 const NOT_AN_OBJECT = 'The options of a call must be a plain object, such as { signal, timeout }.';
 
-/** An optional value that `isValid` accepts. */
 export function optionalValue<Value>(isValid: (value: unknown) => boolean, error: string) {
   return z.optional(z.custom<Value>(isValid, { error }));
 }
@@ -69,7 +67,6 @@ export function optionalFunction<Value>(name: string) {
   return z.optional(requiredFunction<Value>(name));
 }
 
-/** A value that other code checks. */
 export const unchecked = <Value>() => z.optional(z.custom<Value>());
 
 export const optionalSignal = /* @__PURE__ */ optionalValue<AbortSignal>(

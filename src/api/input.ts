@@ -127,7 +127,6 @@ export const expectationSchema = /* @__PURE__ */ (() =>
  */
 export interface Expectation extends z.input<typeof expectationSchema>, Named {}
 
-/** The input of `verify`, `check` and the waits. */
 export const verifyInputSchema = /* @__PURE__ */ (() =>
   strictShape({
     reference: referenceSchema,

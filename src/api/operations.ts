@@ -30,7 +30,6 @@ export interface Operation<Input, Request extends object, Result> {
   readonly findMismatches: (result: Result, request: Request) => Mismatch[];
 }
 
-/** An operation that creates a transaction: a journal can store its result. */
 export interface CreateOperation<Input, Request extends object, Result>
   extends Operation<Input, Request, Result> {
   /** Turns a stored result into that of a replay. */

@@ -7,7 +7,6 @@ const SLOW_HANDLER = 60_000;
 export class HandlerCalls {
   readonly #stop: AbortSignal;
   readonly #called = new Set<Promise<unknown>>();
-  /** Those that wait until others have settled. */
   readonly #queued: (() => void)[] = [];
   #calling = 0;
 

@@ -61,7 +61,6 @@ export interface PaymentAttention {
   readonly reason: AttentionReason;
 }
 
-/** What follow-ups and orders are made on. */
 export const clientShape = /* @__PURE__ */ (() => ({
   payments: z.custom<PaymentsClient>(isObject, {
     error: 'payments must be a PaymentsClient of the same version of this package.',

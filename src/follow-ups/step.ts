@@ -28,7 +28,6 @@ export interface HandlerCall extends OwedCall {
   readonly transaction: Transaction | undefined;
 }
 
-/** What the sweeps of one sweeper share. */
 export interface SweepContext {
   readonly kind: RecordKind;
   readonly records: Records;
@@ -39,7 +38,6 @@ export interface SweepContext {
   readonly heldKeys: Set<string>;
   /** The steps whose handler has not settled for long. No later sweep waits for them. */
   readonly slowSteps: Set<Promise<void>>;
-  /** What was said once. */
   readonly said: { foreign: boolean };
 }
 
@@ -70,7 +68,6 @@ interface Tally {
   final: number;
 }
 
-/** A record that this step was given, as it is now. */
 export interface DueRecord {
   readonly name: RecordName;
   readonly record: LedgerRecord;

@@ -1,7 +1,6 @@
 /** How long what a check found waits for that of others before it is recorded, in milliseconds: they share one commit then. */
 const GROUP_WAIT = 10;
 
-/** What a step says of itself. */
 export interface StepProgress {
   /** It sends no more requests: a handler might be called, and might take long. */
   onChecked(): void;
@@ -18,7 +17,6 @@ export class Steps {
   /** The steps that are about to record what they found, and when they do at the latest. */
   #group: (() => void)[] = [];
   #groupTimer: ReturnType<typeof setTimeout> | undefined;
-  /** How many there are. */
   size = 0;
   /** How many of them are not slow. */
   quick = 0;

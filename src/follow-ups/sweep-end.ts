@@ -56,7 +56,6 @@ export class SweepEnd {
     this.#begins.abort(OUT_OF_BUDGET);
   }
 
-  /** Cuts off what is in flight. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#cutOff(error);

@@ -21,7 +21,6 @@ export interface Call<Input, Request extends object, Result> extends NormalizedR
   body: string | undefined;
   /** What `body` is the text of. */
   fields?: object | undefined;
-  /** Of its idempotency key, if it has one. */
   lease?: SendLease | undefined;
 }
 

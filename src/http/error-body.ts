@@ -15,7 +15,6 @@ const MESSAGE_FIELDS = ['message', 'error_description', 'detail', 'error', 'titl
 const MAX_MESSAGE_LENGTH = 500;
 const MAX_MESSAGE_DEPTH = 3;
 
-/** Returns the service's own message in an error body of any form, if there is one. */
 export function extractMessage(body: unknown): string | undefined {
   const message = findMessage(body) ?? (isPlainText(body) ? body.trim() : undefined);
   return message && message.length > MAX_MESSAGE_LENGTH

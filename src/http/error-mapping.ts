@@ -24,10 +24,8 @@ export interface AttemptContext {
   /** In milliseconds. */
   readonly timeout: number;
   readonly url: string;
-  /** The idempotency key of the call, redacted, if it has one. */
   readonly idempotencyKey: string | undefined;
   readonly hasTestKey: boolean;
-  /** Whether an error of the transport can only be about the request itself. */
   readonly hasOwnConnections: boolean;
   /** The id under which the service's logs know the request, redacted. */
   readonly requestId: string;
@@ -149,7 +147,6 @@ function refusalError(
   return outcomeUnknown(context, cause, `${cause.message} ${problem}`, reference);
 }
 
-/** A response that the operation cannot have. */
 export function unexpectedResponseError(
   context: AttemptContext,
   response: ResponseBuffer,

@@ -7,7 +7,6 @@ import type { ResponseBuffer } from './response.ts';
 
 /** The lease of an idempotency key: a request of its call leaves only while this process holds it. */
 export interface SendLease {
-  /** For errors and events. */
   readonly redactedKey: string;
   /** What the first request carries: the key was claimed with them. A retry has an id of its own, and a rotated API key. */
   readonly first: { readonly apiKey: string | undefined; readonly requestId: string };

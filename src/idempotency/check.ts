@@ -24,7 +24,6 @@ export interface Checked {
   /** When it was asked, by the store's own clock. */
   readonly askedAt: number;
   readonly retryAfter: number | undefined;
-  /** Why it got no transaction. */
   readonly error?: unknown;
   /** As the service returned it now. */
   readonly transaction?: Transaction | undefined;

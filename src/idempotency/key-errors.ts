@@ -14,7 +14,6 @@ import type { CreateRequest, KeyedCall } from './claim.ts';
 /** The call that an error or event is about, with its key redacted when that is needed. */
 export interface KeyContext {
   readonly operation: OperationName;
-  /** For errors and events. */
   readonly redactedKey: string;
   /** For messages: redacted, quoted, and short enough to leave room for what to do. */
   readonly quotedKey: string;
@@ -95,7 +94,6 @@ export function closedKeyError(context: KeyContext, reference: string | undefine
   return unknownOutcomeError(context, message, reference);
 }
 
-/** The service returned the transaction of another key. */
 export function sharedReferenceError(context: KeyContext, reference: string): OutcomeUnknownError {
   const message =
     `the service returned ${context.redactId(reference)}, which another key has. One transaction settles one key: do not ` +
@@ -114,7 +112,6 @@ export function resolvedMeanwhileError(context: KeyContext, reference: string): 
   return unknownOutcomeError(context, message, reference);
 }
 
-/** What the journal says of a key that was used with other input. */
 interface UsedKey {
   readonly state: 'completed' | 'in_progress' | 'unknown' | 'closed';
   readonly reference: string | undefined;

@@ -18,7 +18,6 @@ const TIMEOUT_AFTER_HANG = 1_000;
 
 const hungStores = new WeakSet<JournalStore>();
 
-/** What the steps that hung return after all. */
 const lateResults = new WeakMap<object, Promise<unknown>>();
 
 /** Returns what the step that hung returns after all; `undefined` if the error is another one. */

@@ -33,7 +33,6 @@ export async function writeGrouped(store: JournalStore, key: string, change: Rec
 class GroupQueue {
   readonly #store: JournalStore;
   #queued: QueuedWrite[] = [];
-  /** The group that the queued ones wait for. */
   #current: Promise<void> | undefined;
   #hold: ReturnType<typeof setTimeout> | undefined;
 

@@ -69,7 +69,6 @@ async function isFree(
   }
 }
 
-/** Returns who has claimed a reference; `undefined`: nobody. */
 export async function findOwner(records: Records, reference: string): Promise<RecordName | undefined> {
   const { record } = await records.readStored(toReferenceKey(reference));
   const owner = readOwner(record);

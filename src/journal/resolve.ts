@@ -54,7 +54,6 @@ export interface AskedService {
   check(reference: string, price: Price): Promise<Extract<Finding, { is: 'answered' | 'not_found' }>>;
 }
 
-/** The entry of a payment as it is then, and whether this call resolved it. */
 export interface ResolvedPayment {
   readonly entry: JournalEntry;
   readonly isNew: boolean;
@@ -98,7 +97,6 @@ interface Done {
 interface Resolving {
   readonly records: Records;
   readonly named: NamedPayment;
-  /** As the person saw it. */
   readonly record: LedgerRecord;
   readonly valid: ValidResolution;
   readonly service: AskedService | undefined;
@@ -209,13 +207,11 @@ function hasSameAmount(before: Payment, after: Payment | undefined): boolean {
   return one && other ? isSamePrice(one, other) : one === other;
 }
 
-/** A step of a person, by the rules. */
 type Rule = (before: LedgerRecord | null, reviewer: Reviewer) => Resolved;
 
 /** Whether a payment of a record can be decided so. */
 type Fits = (record: LedgerRecord) => boolean;
 
-/** Who decides, about what is in this record. */
 function createReviewer({ records, named, valid }: Resolving, seen: LedgerRecord): Reviewer {
   const { by, reason } = valid;
   const { now } = records;

@@ -83,7 +83,6 @@ function findReviewed(record: LedgerRecord, now: number): Payment | undefined {
   );
 }
 
-/** Returns why the order is in review, and which payment it is about. */
 export function findReview(record: LedgerRecord, now: number): Attention | undefined {
   const reviewed = record.winner === undefined ? findReviewed(record, now) : undefined;
   const number = reviewed && record.payments.indexOf(reviewed) + 1;

@@ -68,7 +68,6 @@ export function renew(
   return putPayment(before, before.payments.indexOf(payment) + 1, renewed);
 }
 
-/** A payment whose request is on its way. */
 type Sending = Payment & { readonly charge: Extract<Payment['charge'], { is: 'sending' }> };
 
 const findSending = (record: LedgerRecord | null, id: string) =>

@@ -8,7 +8,6 @@ import { FORMAT, type LedgerRecord, type Payment, type Price, putPayment } from 
 const MAX_CHECKED = 10;
 /** A payment that was checked, or that began, this long before a press is not checked by it, in milliseconds. */
 const FRESH_FOR = 1_000;
-/** How many request ids of a payment are kept. */
 const MAX_REQUEST_IDS = 20;
 
 export interface Ask
@@ -131,7 +130,6 @@ function pressAgain(record: LedgerRecord, pressing: Press): Pressed {
   return { record: markPressed(record, number, payment), decision: { do: 'join', number } };
 }
 
-/** Notes that a payment is the one last pressed for. */
 function markPressed(record: LedgerRecord, number: number, payment: Payment): LedgerRecord {
   if (payment.pressed === record.presses) return record;
   const presses = record.presses + 1;

@@ -105,7 +105,6 @@ const resolutionSchema = z.object({
   sawSuccess: z.boolean(),
 });
 
-/** What the handlers were told of an attempt. */
 const toldSchema = z.object({
   paid: z.optional(z.literal(true)),
   unpaid: z.optional(z.literal(true)),

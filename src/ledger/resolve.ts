@@ -22,7 +22,6 @@ import {
 /** A decision that needs nothing beside it. @useDeclaredType */
 export type PlainDecision = 'not_charged' | 'accepted' | 'closed';
 
-/** Who decides, why, and what that person saw. */
 export interface Reviewer {
   /** Of this resolution. The process that writes it recognises it by this id. */
   readonly id: string;
@@ -147,7 +146,6 @@ function close(payment: Payment): Charge {
   return charge.is === 'made' ? { is: 'closed', reference } : { is: 'closed', named: reference };
 }
 
-/** Keeps who decided what, and what that replaced. */
 function addEntry(
   before: Payment,
   decided: Payment,

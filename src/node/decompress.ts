@@ -1,7 +1,6 @@
 import { pipeline, type Transform, Writable } from 'node:stream';
 import * as zlib from 'node:zlib';
 
-/** Decodes an encoded body while it arrives. */
 export interface Decompressor {
   /** Returns whether there is room for more. If not, `onDrain` is called when there is room again. */
   write(bytes: Uint8Array): boolean;

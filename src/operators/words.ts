@@ -22,7 +22,6 @@ export const REASONS: Readonly<Record<AttentionItem['reason'], string>> = {
   overdue: 'it is under way for more than 7 days',
 };
 
-/** What a person does at the service about each reason. */
 export const ADVICE: Readonly<Record<AttentionItem['reason'], string>> = {
   unresolved: 'Find out at the service whether this payment exists there, and which reference it has.',
   shared_reference:

@@ -2,7 +2,6 @@ import type { HandlerCall } from '../follow-ups/step.ts';
 import type { OrdersContext } from './options.ts';
 import { toOrderPayment } from './status.ts';
 
-/** Returns what calls the handler of an order; `undefined` if there is none. */
 export function findOrderHandler(
   { records, onPaid, onUnpaid, onAttention }: OrdersContext,
   { handler, name: { id: order }, record, payment: found, what, reference, transaction }: HandlerCall,

@@ -73,7 +73,6 @@ export interface OrderAttention {
   readonly payment: OrderPayment;
 }
 
-/** The options, checked, and what belongs to them. */
 export interface OrdersContext extends Pick<OrderPaymentsOptions, 'onPaid' | 'onAttention' | 'onUnpaid'> {
   readonly access: ClientAccess;
   readonly records: Records;

@@ -10,7 +10,6 @@ export class PollLimits {
   readonly #rate: RateLimiter;
   readonly #limits: Limits;
   #inFlight = 0;
-  /** Until when a limit held back a poll that was due, as far as that is known. */
   #heldBackUntil = Number.NEGATIVE_INFINITY;
   /** When a poll last ended while `maxConcurrency` was reached. */
   #wasFullUntil = Number.NEGATIVE_INFINITY;

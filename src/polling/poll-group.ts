@@ -91,7 +91,6 @@ function getRequestedPause({ callResult, error }: PollResult): number {
   return Math.min(retryAfter ?? 0, MAX_BACKOFF);
 }
 
-/** Whether the waits go on after this error. */
 export function isTemporaryError({ notFoundSince }: PollGroup, error: unknown, now: number): boolean {
   if (error instanceof NotFoundError) return now - (notFoundSince ?? now) < NOT_FOUND_GRACE;
   return error instanceof PaymentsError && error.retryable;

@@ -5,7 +5,6 @@ import type { PollLimits } from './limits.ts';
 import { hasLiveWaiters } from './poll-group.ts';
 import { isPastDeadline, type PollGroup, type Waiter } from './waiter.ts';
 
-/** What is done when its time has come. */
 export interface DueActions {
   /** Starts the poll of a group. `lag` is how late it is, in milliseconds. Its end is told by {@link PollLoop.endPoll}. */
   startPoll(group: PollGroup, lag: number, now: number): void;

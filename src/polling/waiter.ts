@@ -104,7 +104,6 @@ export function isPastDeadline({ dueAt, deadline }: Waiter): boolean {
 /** The last poll leaves this long before the deadline, so that its result can still arrive. In milliseconds. */
 const FINAL_POLL_MARGIN = 500;
 
-/** Returns when the last poll before the deadline is due. */
 export function getFinalPollTime({ dueAt, deadline, startedMono }: Waiter): number {
   return dueAt - Math.min(FINAL_POLL_MARGIN, (deadline - startedMono) / 10);
 }

@@ -1,5 +1,3 @@
-/** What the journals in SQL databases share. */
-
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { type ListedRecord, NoJournalError, type StoredRecord, type StoreRead } from '../journal/store.ts';
 import { redactUnknownSecrets } from '../support/redact.ts';

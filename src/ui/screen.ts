@@ -4,7 +4,6 @@ import { styleText } from 'node:util';
 import { createOutputRedaction, type OutputRedaction } from './redact-output.ts';
 import { escapeUnprintable } from './text.ts';
 
-/** What the command is run with. */
 export interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: OutputStream;

@@ -42,7 +42,6 @@ const MAX_POLLS = 1_000;
 /** The handles of one case, on a storage of its own. */
 export class ConformanceContext {
   readonly #open: OpenStore;
-  /** A plain name in each database. */
   readonly #storage = `conformance_${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
   readonly #closers: (() => unknown)[] = [];
 
@@ -85,7 +84,6 @@ function assertPart<Name extends OptionalPart>(
   );
 }
 
-/** Returns the names of `count` records, in their order. */
 export const createKeys = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `order ${String(index).padStart(4, '0')}`);
 

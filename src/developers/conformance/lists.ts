@@ -15,7 +15,6 @@ import {
 /** The latest time of an index, in milliseconds since 1970. */
 const MAX_TIME = 8.64e15;
 
-/** Finding records without their keys: by time, in order, in pages, and how many there are. */
 export const listCases: ConformanceCases = {
   async 'lists records by time and key, and each once in all pages'(context) {
     const [store, reader] = [await context.openHandle(), await context.openPart('list')];

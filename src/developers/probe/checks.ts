@@ -9,7 +9,6 @@ import { isRefusal, NotShown, type Reply, type Service, SMALLEST } from './servi
 /** Whether an assumption holds, and what was seen: no value of a request or a response. No run is compared by the milliseconds. */
 type ProbeResult = readonly [holds: boolean, seen: string, took?: number];
 
-/** What a person is asked to do on a checkout page. */
 export interface PageTask {
   readonly page: string;
   readonly outcome: FinalStatus;
@@ -22,7 +21,6 @@ export interface Arrived {
   readonly body: string;
 }
 
-/** What the probe has beside the service. */
 export interface Surroundings {
   readonly skipsCharge: boolean;
   /** Resolves with whether the person did it. `null` if nobody is there. */
@@ -39,7 +37,6 @@ const SETTLE_TIME = 3_000;
 const USUAL_HEADERS =
   /^(?:host|connection|content-.*|accept.*|user-agent|transfer-encoding|sec-.*|x-forwarded-.*)$/;
 
-/** Creates the check of each assumption, in the order in which they are made. */
 export function createChecks(
   service: Service,
   preflight: Reply,
@@ -55,7 +52,6 @@ export function createChecks(
       throw new NotShown(`the read is a ${reply.status}`);
     return reply;
   });
-  /** Whether two requests with the same body make two transactions. */
   const makeTwo = async (headers = {}) => {
     const body = { customer_email: service.newEmail() };
     const [one, other] = [await service.initialize(body, headers), await service.initialize(body, headers)];
@@ -257,7 +253,6 @@ export function createChecks(
   };
 }
 
-/** Makes what several checks look at once. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

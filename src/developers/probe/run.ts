@@ -4,7 +4,6 @@ import { explainFailure, NotShown, type ProbeAccess, ProbeError, type Reply, Ser
 
 export const verdicts = ['holds', 'does not hold', 'not shown'] as const;
 
-/** What became of one assumption. */
 export interface ProbeFinding {
   readonly id: string;
   readonly verdict: (typeof verdicts)[number];
@@ -52,7 +51,6 @@ function explainNotShown(error: unknown, { aborted }: AbortSignal): string {
   return error instanceof NotShown ? error.message : `The service ${explainFailure(error)}.`;
 }
 
-/** Reads a reference that nobody has. */
 async function readFirst(service: Service): Promise<Reply> {
   const reply = await service.get(service.nobodys).catch((error: unknown) => {
     throw new ProbeError(explainNotShown(error, service.options.signal));

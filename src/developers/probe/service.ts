@@ -14,9 +14,7 @@ export class ProbeError extends Error {}
 export interface ProbeAccess {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Sends nothing but GET. */
   readonly readsOnly: boolean;
-  /** Ends everything. */
   readonly signal: AbortSignal;
   /** Of one request, in milliseconds. */
   readonly timeout: number;
@@ -56,9 +54,7 @@ export const isRefusal = ({ status }: Reply) =>
 /** The service over plain HTTP: slowly, and with nothing in a request but what a check puts there. */
 export class Service {
   readonly options: ProbeAccess;
-  /** A reference that nobody has. */
   readonly nobodys = `TXN-PROBE${randomUUID().slice(0, 8)}`;
-  /** The refusals of a POST. */
   readonly refusals: Reply[] = [];
   /** The responses that name a transaction, each of another one. */
   readonly payments: Reply[] = [];

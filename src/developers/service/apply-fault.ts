@@ -3,7 +3,6 @@ import { JSON_TYPE, type SuccessBody } from './responses.ts';
 
 export interface FaultContext {
   act(): SuccessBody;
-  /** Makes the customer approve after `delay` milliseconds. */
   approveAfter(reference: string, delay: number): void;
   getDisconnectSignal(): AbortSignal;
 }

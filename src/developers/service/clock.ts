@@ -3,7 +3,6 @@ import { MAX_TIMEOUT_MS } from '../../support/max-timeout.ts';
 /** The latest time that a date can have, in epoch milliseconds. */
 const MAX_DATE = 8.64e15;
 
-/** What is to happen at a time. */
 interface Alarm {
   readonly at: number;
   readonly ring: () => void;

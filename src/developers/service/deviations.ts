@@ -1,6 +1,5 @@
 import { isRecord, parseJson } from '../../support/untrusted.ts';
 
-/** A request, which a deviation can change before the service has it. */
 interface ReceivedRequest {
   readonly method: string;
   url: string;
@@ -48,7 +47,6 @@ const onRead = (label: string, change: (data: Returned['data'], finals: number) 
     change(data, finals);
   });
 
-/** Changes the response to each payment that was started. */
 const onStart = (label: string, change: (returned: Returned) => unknown) =>
   onResponse(label, (returned, { url }) => {
     if (url.endsWith('/initialize') && returned.status === 200) change(returned);

@@ -17,7 +17,6 @@ export class FaultQueue<Order extends object> {
     this.#pending = [...this.#pending, { ...order, remaining: times }];
   }
 
-  /** Takes the first order that matches, once. */
   take(isMatch: (order: Order) => boolean = () => true): Order | undefined {
     const taken = this.#pending.find(isMatch);
     this.#pending = this.#pending

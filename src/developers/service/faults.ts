@@ -232,7 +232,6 @@ type KindsSchema = typeof faultSchema | typeof webhookFaultSchema;
 
 export type KindSchema = KindsSchema['def']['options'][number];
 
-/** Returns the kinds of {@link faultSchema} or {@link webhookFaultSchema} by their names. */
 export function listKinds(schema: KindsSchema): ReadonlyMap<string, KindSchema> {
   const options: readonly KindSchema[] = schema.def.options;
   return new Map(options.flatMap((option) => option.shape.kind.def.values.map((kind) => [kind, option])));
@@ -268,7 +267,6 @@ function isOperation(name: string): name is OperationName {
   return Object.hasOwn(impossibleKinds, name);
 }
 
-/** Does the same for the fault of a webhook. */
 export function parseWebhookFault(fault: unknown): WebhookFault {
   const kinds = [...listKinds(webhookFaultSchema).keys()];
   requireKind(fault, kinds, (name) => `Unknown webhook fault${name}`);

@@ -52,7 +52,6 @@ export type Failure = (typeof failures)[number];
 
 export const keyModes = ['test', 'live'] as const;
 
-/** The mode of a key, and of every transaction that was made with it. */
 export type KeyMode = (typeof keyModes)[number];
 
 /** What happens to a transaction by itself: one final status at a given time, or a status for each verify. */
@@ -66,7 +65,6 @@ export const MAX_DELAY_MS = 1_000_000_000_000;
 /** Receives every change, at the time of the change. */
 export interface LedgerObserver {
   created?(entry: Entry): void;
-  /** Its status, its plan or what a verify reports has changed. `before` is the status that it had. */
   changed?(entry: Entry, before: KnownStatus): void;
   deleted?(entry: Entry): void;
 }

@@ -68,7 +68,6 @@ export interface ServiceOptions extends AcceptedKeys {
   readonly keepRequests?: number;
   /** How much of a longer body to keep: the beginning of its text. Default: all. */
   readonly maxBodyChars?: number;
-  /** Called for each request once its response is ready. */
   readonly onExchange?: (exchange: Exchange) => void;
   /** Called after that if the client was gone before it had the whole response. */
   readonly onResponseLost?: (exchange: Exchange) => void;
@@ -151,7 +150,6 @@ export class PaymentService {
     this.faults.add(parseFault(operation, fault), times);
   }
 
-  /** Deletes everything, and breaks the connections that hang. */
   reset(): void {
     this.ledger.clear();
     this.faults.clear();
@@ -159,7 +157,6 @@ export class PaymentService {
     this.breakConnections();
   }
 
-  /** Breaks the connections that hang, and those whose body is slow. */
   breakConnections(): void {
     this.#lifetime.abort();
     this.#lifetime = new AbortController();

@@ -22,7 +22,6 @@ interface Job {
   /** It is not sent again, because there is no receiver any more. */
   isGivenUp: boolean;
   wake(): void;
-  /** Settles when it is final. */
   readonly end: PromiseWithResolvers<void>;
 }
 
@@ -30,7 +29,6 @@ interface Job {
 export class WebhookQueue {
   readonly #clock: Clock;
   readonly #onChange: () => void;
-  /** In the order of creation. */
   readonly #jobs = new Set<Job>();
   /** What the next webhook of a transaction waits for: the first attempt of the one before it. */
   readonly #latest = new Map<string, Promise<void>>();

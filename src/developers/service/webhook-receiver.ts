@@ -13,7 +13,6 @@ interface WebhookMessage {
 
 export type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** What came of one request. */
 export type Reception = Pick<WebhookAttempt, 'status' | 'body' | 'error'>;
 
 export interface Receiver {

@@ -72,11 +72,9 @@ export interface WebhooksContext {
   /** For the `user-agent`. */
   readonly sender: 'mock' | 'sandbox';
   readonly clock: Clock;
-  /** Called after each change of a delivery or of what is ordered. */
   readonly onChange?: () => void;
   /** Called when webhooks begin to have a receiver, and when they no longer have one. */
   readonly onReceiver?: (hasReceiver: boolean) => void;
-  /** The assumption that the service breaks. */
   readonly deviation?: string | undefined;
 }
 
@@ -177,7 +175,6 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     this.#notifyChange();
   }
 
-  /** Ends every delivery, and removes the receiver. */
   stop(): void {
     this.#queue.abort();
     this.deliverTo(null);

@@ -11,7 +11,6 @@ import type { OutputRedaction } from '../../ui/redact-output.ts';
 import type { Screen } from '../../ui/screen.ts';
 import { CommandError, describeForeignError, limitTime } from './errors.ts';
 
-/** What the module of a merchant exports. */
 export interface Config {
   readonly payments: PaymentsClient;
   readonly journal: Journal;

@@ -10,7 +10,6 @@ export const COUNT_TIMEOUT = 5 * 60_000;
 export const IS_EMPTY = 'The journal is empty. Is it the journal of your shop?';
 export const NOTHING_NEEDED = 'Nothing needs a person.';
 
-/** Counts the orders and keys, and those that need a person. */
 export function prepareCount(args: Arguments): Run {
   refuseKeys(args);
   const { config, json } = args.options;

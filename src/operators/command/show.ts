@@ -171,7 +171,6 @@ function describeAttention(
   ];
 }
 
-/** The option of `resolve` for what is offered. */
 const OPTION: Readonly<Record<JournalEntry['offers'][number], string>> = {
   reference: '--reference TXN-…',
   not_charged: '--not-charged',

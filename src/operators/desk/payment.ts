@@ -138,7 +138,6 @@ const OFFER_LABELS: Readonly<Record<Offer, (entry: JournalEntry) => string>> = {
   closed: () => 'Close the payment',
 };
 
-/** What else follows from a decision. */
 function describeRisk(offer: Offer, { kind }: Subject): string {
   if (offer === 'not_charged')
     return ' If a charge exists after all, the customer pays twice: search the records of the service again an hour later.';

@@ -41,7 +41,6 @@ export function describeReadError(error: unknown): string {
   throw error;
 }
 
-/** Where a search leads. */
 export interface FoundSubjects {
   readonly names: readonly RecordName[];
   readonly problem: string | undefined;
@@ -68,7 +67,6 @@ export async function findSubjects({ journal }: Sources, text: string): Promise<
   return { names: [...found.values()], problem };
 }
 
-/** Returns what the page of a payment is about: its order, or its key. */
 export const nameSubject = ({ order, key }: Pick<JournalEntry, 'order' | 'key'>): RecordName =>
   order === undefined ? { kind: 'key', id: key } : { kind: 'order', id: order };
 

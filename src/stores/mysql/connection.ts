@@ -258,7 +258,6 @@ function toRow(row: unknown): MysqlRow {
 /** mysql2 returns a list: what the statement returned, and its columns. */
 const firstOf = (result: unknown): unknown => (Array.isArray(result) ? result[0] : undefined);
 
-/** Reads the status of a connection, by a statement that returns no rows. */
 async function readSessionStatus(connection: MysqlConnection, check: string): Promise<number> {
   return statusOf(firstOf(await connection.query(toQuery(check))));
 }
@@ -277,7 +276,6 @@ function foreignError(): JournalError {
   );
 }
 
-/** Bits of the server's status. */
 const IN_TRANSACTION = 1;
 const AUTOCOMMIT = 2;
 

@@ -59,7 +59,6 @@ const NOW = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 100
 /** A plain name can still be a word of SQL, such as `order`. */
 const quoteTable = (table: string) => table.replace(/[^.]+/g, '`$&`');
 
-/** What `claimDue` of a store is given. */
 type DueClaim = Parameters<NonNullable<JournalStore['claimDue']>>[0];
 
 export type MysqlStatements = ReturnType<typeof buildMysqlStatements>;
@@ -82,7 +81,6 @@ const IS_TOO_LATE = `due_at > ${LATEST_DUE}`;
 const IS_DUE = `due_at <= ${NOW}`;
 const NEEDS_ATTENTION = `attention_at <= ${NOW}`;
 
-/** Builds the statements: each step of the journal is one. */
 export function buildMysqlStatements(table: string) {
   const records = quoteTable(table);
   /** With an index named, a small table is not read as a whole either. A read that locks would wait for all others. */
@@ -158,7 +156,6 @@ export function buildMysqlStatements(table: string) {
         kept.due_at = LAST_INSERT_ID(${NOW} + ${toNumber(lease)})
       WHERE kept.${IS_DUE} OR kept.${IS_TOO_LATE}`,
 
-    /** Reads the records that `claimDue` has marked, by its `insertId`. */
     readClaimed: (id: Uint8Array, kind: RecordKind, dueAt: number) =>
       `SELECT \`key\`, ${READ_COLUMNS}, due_before AS \`at\` FROM ${dueOf(kind)} due_at = ${toNumber(dueAt)} AND due_claim = ${toHexLiteral(id)}
       ORDER BY due_before, \`key\` LIMIT 1000000`,

@@ -33,7 +33,6 @@ export function hasSqlState(error: unknown, states: readonly string[], depth = 0
   );
 }
 
-/** A statement of the journal found no table. */
 export const explainMissingTablePostgres = explainMissingTable(
   (error) => hasSqlState(error, IS_MISSING),
   'Nothing was recorded. Run journal.migrate(), or the text of postgresSchema().',

@@ -1,5 +1,3 @@
-/** The store of a journal in PostgreSQL. */
-
 import * as z from 'zod/mini';
 import { JournalError } from '../../errors.ts';
 import { type JournalStore, type RecordIndex, toStoredTime } from '../../journal/store.ts';
@@ -11,7 +9,6 @@ import { explainMissingTablePostgres } from './errors.ts';
 import { isPostgresHandle, type PostgresHandle, parseColumns, unreadableRows } from './handles.ts';
 import { buildPostgresStatements, type PostgresStatements } from './table.ts';
 
-/** How the statements of a journal are run. */
 interface PostgresRunner {
   /** Whether what comes at the same time can travel together: not through a driver that might belong to one request of a Worker. */
   readonly canGroup: boolean;

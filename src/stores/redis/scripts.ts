@@ -70,7 +70,6 @@ redis.call('HSET', name, 'version', version, 'record', record)
 redis.call('PERSIST', name)
 return 1`;
 
-/** The bounds of what needs a person now. */
 const ATTENTION = String.raw`${NOW}
 local attention_from, attention_to = '[a\t', '(a\t' .. digits(now + 1)
 `;

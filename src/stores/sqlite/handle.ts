@@ -37,14 +37,12 @@ export const explainMissingTableSqlite = explainMissingTable(
   'The first charge makes its table. Is this the database of the shop, and its table?',
 );
 
-/** What a write needs, once it resolves. */
 interface WriteNeeds {
   readonly mustCommit: boolean;
   /** Whether it must survive a crash of the machine. A lease need not: that crash ends the process that holds it, too. */
   readonly mustSync: boolean;
 }
 
-/** How statements reach the database. */
 export interface SqliteRunner {
   readonly now: SqliteNow;
   /** Whether writes can travel together: not through a handle, which might belong to one request of a Worker. */

@@ -49,7 +49,6 @@ export function buildStatements(name: string, now: SqliteNow) {
   return {
     /** Changes nothing. See `SqliteHandle.hasReplicas`. */
     touch: `DELETE FROM ${table} WHERE 0`,
-    /** Has no other value. */
     now: `SELECT ${now(1)} AS now`,
     /** Returns a row also if there is no record. `?1` is the key. */
     read: `SELECT version, record, ${now(2)} AS now FROM (SELECT 1) LEFT JOIN ${table} ON key = ?1`,
