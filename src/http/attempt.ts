@@ -135,6 +135,7 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
     idempotencyKey: lease?.redactedKey,
     hasTestKey: isTestKey(apiKey),
     hasOwnConnections: sent.hasOwnConnections,
+    hasLeft: gate.hasLeft,
     requestId: serviceRequestId ?? requestId,
     // Only when it is needed: an error of its own must not hide that a charge might exist.
     get redact() {
@@ -250,11 +251,11 @@ function interpretResponse<Input, Request extends object, Result extends AnyTran
 ): Result {
   const { status } = response;
   if (thrown instanceof CallerAborted) throw abortError(createContext(), thrown.reason);
-  if (status === null) throw incompleteResponseError(createContext(), thrown, status);
+  if (status === null) throw incompleteResponseError(createContext(), thrown);
   if (operation.method === 'POST' && isLate) throw lateResponseError(createContext(), response, status);
   if (status < 200 || status > 299)
     throw statusError(createContext(), response, status, thrown === undefined);
-  if (thrown !== undefined) throw incompleteResponseError(createContext(), thrown, status);
+  if (thrown !== undefined) throw incompleteResponseError(createContext(), thrown);
 
   const body = response.json;
   if (body === undefined)

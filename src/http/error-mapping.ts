@@ -27,6 +27,8 @@ export interface AttemptContext {
   readonly idempotencyKey: string | undefined;
   readonly hasTestKey: boolean;
   readonly hasOwnConnections: boolean;
+  /** Whether a request is known to have left, whatever the error says: a fetch of the merchant's can send twice. */
+  readonly hasLeft: boolean;
   /** The id under which the service's logs know the request, redacted. */
   readonly requestId: string;
   readonly redact: Redact;
@@ -46,11 +48,7 @@ export function abortError(context: AttemptContext, reason: unknown): unknown {
 }
 
 /** No whole response has arrived: the time is over, or the connection failed. */
-export function incompleteResponseError(
-  context: AttemptContext,
-  thrown: unknown,
-  status: number | null,
-): PaymentsError {
+export function incompleteResponseError(context: AttemptContext, thrown: unknown): PaymentsError {
   const { operation, outcome, redact, requestId } = context;
   const retryable = hasSentNoCharge(context);
   if (thrown instanceof DeadlineExceeded) {
@@ -61,7 +59,7 @@ export function incompleteResponseError(
   const cause = sanitizeError(thrown, redact);
   const code = rootCauseMessage(cause);
   const target = context.hasOwnConnections ? undefined : new URL(context.url);
-  if (status === null && isProvenNotSent(thrown, target)) {
+  if (!context.hasLeft && isProvenNotSent(thrown, target)) {
     return new ConnectionError(
       `${operation}: no connection to the service could be made, so nothing was sent (${code}).`,
       { operation, outcome: outcome && 'not_sent', retryable: true, cause, requestId },

@@ -8,7 +8,7 @@ import { failLookups } from '../../helpers/fail-lookups.ts';
 import { formatSuccess } from '../../helpers/http-messages.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { CLOSED_PORT, createClientFor } from '../../helpers/raw-service.ts';
-import { charge, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, successBodies } from '../../helpers/service.ts';
 
 const createClient = createClientFor('https://payments.example/api/v1');
 
@@ -76,4 +76,16 @@ test.each<[string, 'http' | 'https', (socket: Socket) => void]>([
   const server = createTcpServer((socket) => socket.once('data', () => leave(socket)));
   const client = createClientFor(`${protocol}://127.0.0.1:${await listenForTest(server)}/api/v1`)();
   await expectUnknownOutcome(client, 'ConnectionError');
+});
+
+test('proves nothing by a refused second try of a fetch that retries, once the first has left', async () => {
+  const server = createTcpServer((socket) => {
+    server.close();
+    socket.once('data', () => socket.destroy());
+  });
+  const port = await listenForTest(server);
+  const fetchTwice: typeof fetch = (...request) => fetch(...request).catch(() => fetch(...request));
+  const client = createClientFor(`http://127.0.0.1:${port}/api/v1`)({ fetch: fetchTwice, maxRetries: 0 });
+  const error = await catchError(client.chargeMobileMoney(charge));
+  expect(error).toMatchObject({ outcome: 'unknown', cause: { cause: { cause: { code: 'ECONNREFUSED' } } } });
 });
