@@ -84,7 +84,8 @@ Commands
                           You type the amount to confirm it
     --accepted            you take a payment of another price as it is: it pays
     --closed              the payment is dealt with outside: paid back. The key
-                          is never charged again
+                          is never charged again, but an order can be paid by
+                          another payment
     --by <who>            who resolves it. It is kept for ever
     --reason <why>        what you found out. It is kept for ever
   count                   count the orders and keys, and what needs a person

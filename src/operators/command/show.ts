@@ -214,7 +214,7 @@ function describeUnresolved(entry: JournalEntry, screen: Screen, config: string 
     ...formatCommand(entry, ['--not-charged'], screen, config),
     ...step(
       4,
-      'If the service has lost it, or you pay it back, deal with it outside. Then close it. It is never charged again:',
+      `If the service has lost it, or you pay it back, deal with it outside. Then close it. ${order === undefined ? 'It is never charged again:' : `The customer can then pay the order ${show(order)} again, by another payment:`}`,
     ),
     ...formatCommand(entry, ['--closed'], screen, config),
   ];
