@@ -176,10 +176,19 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   'docs/guides/charge.md, Send the customer to a page': [
     ends(settles('the customer pays', 1_000, 'success'), 0, redirects, "'Thank you.'"),
     prints({ where: 'the customer does not pay' }, redirects, "'The order is processing.'"),
+    ends(
+      {
+        where: 'the service refuses the page',
+        arrange: ({ mock }) => mock.fault('initialize', { kind: 'status', status: 422 }),
+      },
+      0,
+      says422,
+      "'The order is unpaid.'",
+    ),
   ],
   'docs/guides/charge.md, Start a page without orders': [
-    ends(paysAtOnce, 0, like(/^'store TXN-\S+, redirect to https?:\S+'$/), "'order 17 is paid'"),
-    prints({ where: 'the customer has not paid' }, like(/^'store TXN-/)),
+    ends(paysAtOnce, 0, like(/^'store TXN-\S+, redirect to https?:\S+'$/), "'Thank you.'"),
+    prints({ where: 'the customer has not paid' }, like(/^'store TXN-/), "'The payment is pending.'"),
   ],
   'docs/guides/charge.md, Charge a phone': [
     ends(approves, 1, PROMPT, "'paid'"),
