@@ -58,15 +58,11 @@ async function play(block: Block, story: RunStory, database: TestDatabase | unde
   );
   server.listen();
   onTestFinished(() => server.close());
-  const printed = await runBlock(
-    pressTwice(block, story),
-    {},
-    {
-      blocks,
-      resolve: (specifier) =>
-        isOtherPackage(specifier) ? import.meta.resolve(specifier) : resolveExample(specifier),
-    },
-  );
+  const printed = await runBlock(pressTwice(block, story), {
+    blocks,
+    resolve: (specifier) =>
+      isOtherPackage(specifier) ? import.meta.resolve(specifier) : resolveExample(specifier),
+  });
   expect(printed.map(({ text }) => text)).toEqual(["'processing processing 1'"]);
   expect(mock.charges).toHaveLength(1);
   mock.expectNoDoubleCharge();

@@ -101,7 +101,7 @@ test('charges in the route of Next.js and Hono', async () => {
   });
   const block = blocks.find(({ heading }) => heading.startsWith('Use Hono'));
   if (!block) throw new Error('The page has no block for Hono.');
-  const printed = await runBlock(block, {}, { blocks });
+  const printed = await runBlock(block, { blocks });
   expect(findFalseComments(block, printed)).toEqual([]);
   expect(printed.map(({ text }) => text)).toEqual(['200', '422']);
   expect(mock.charges).toHaveLength(1);

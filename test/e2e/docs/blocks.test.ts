@@ -4,17 +4,15 @@ import { join } from 'node:path';
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
 import { createMockPayments } from 'payment-collection-client/testing';
-import pg from 'pg';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { closePool } from '../../helpers/close-pool.ts';
 import { startPostgres } from '../../helpers/databases.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 import { type Block, blocksOf, isForPlaywright, isTestFile, isTestHelper, withFiles } from './blocks.ts';
 import { faultsOf } from './compile.ts';
 import { databasePages, frameworksPage, pages, startPage } from './pages.ts';
-import { type Scene, setScene } from './prelude.ts';
 import { findFalseComments, type Print, runBlock } from './run.ts';
 import { runTestFile } from './run-test-file.ts';
+import { type Scene, setScene } from './scene.ts';
 import { nothingHappens, type Story, stories } from './stories.ts';
 
 const elsewhere = [...databasePages, startPage, frameworksPage];
@@ -113,14 +111,13 @@ async function play(block: Block, story: Story): Promise<{ scene: Scene; printed
   });
   server.listen();
   const scene = await setScene(mock);
-  onTestFinished(() => scene.names.payments.close());
   await story.arrange?.(scene);
   if (BRINGS_ITS_OWN_SERVICE.test(code)) server.close();
   else onTestFinished(() => server.close());
-  const pool = /\bpool\b/.test(code) ? await openPool() : undefined;
+  if (/\bPool\b/.test(code)) await startDatabase();
   const printed: Print[] = [];
   for (let run = 0; run < (story.runs ?? 1); run++) {
-    const printing = runBlock(block, { ...scene.names, pool }, { blocks, onPrint: () => scene.onPrint() });
+    const printing = runBlock(block, { blocks, onPrint: () => scene.onPrint() });
     printed.push(...(await runToEnd(printing)));
   }
   await story.afterwards?.(scene);
@@ -138,15 +135,10 @@ function useTempFolder(): void {
   });
 }
 
-async function openPool(): Promise<pg.Pool> {
+async function startDatabase(): Promise<void> {
   const postgres = await startPostgres();
   vi.stubEnv('DATABASE_URL', postgres.url);
-  const pool = new pg.Pool({ connectionString: postgres.url });
-  onTestFinished(async () => {
-    await closePool(pool);
-    await postgres.stop();
-  });
-  return pool;
+  onTestFinished(() => postgres.stop());
 }
 
 /** The real clock's. */

@@ -20,12 +20,11 @@ interface RunOptions {
 }
 
 /**
- * Runs a block as a module, with the built package and the line numbers of its page. Names that it declares hide the given
- * ones. A file of the page that it imports is run first, with the same names. Returns what all of them printed.
+ * Runs a block as a module, with the built package and the line numbers of its page. A file of the page that it imports is
+ * run first. Returns what all of them printed.
  */
 export async function runBlock(
   block: Block,
-  names: object,
   { blocks = [], resolve = (specifier) => specifier, onPrint }: RunOptions = {},
 ): Promise<Print[]> {
   const { page } = block;
@@ -34,8 +33,7 @@ export async function runBlock(
     printed.push({ line: findLine(new Error('here'), page), text: values.map(formatValue).join(' ') });
     onPrint?.();
   };
-  const given = new Map<string, unknown>(Object.entries(names));
-  given.set('console', { log: print, debug: print, info: print, warn: print, error: print });
+  const console = { log: print, debug: print, info: print, warn: print, error: print };
   const modules = new Map<Block, Promise<object>>();
   /** Runs a block once, however many others import it. */
   const load = (file: Block): Promise<object> => {
@@ -55,12 +53,12 @@ export async function runBlock(
     );
     const importFile = (specifier: string) => load(find(specifier) ?? file);
     try {
-      const run = compileFunction(`return (async () => {${body}\n})();`, [...given.keys(), 'importFile'], {
+      const run = compileFunction(`return (async () => {${body}\n})();`, ['console', 'importFile'], {
         filename: root + page,
         lineOffset: line - 1,
         importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
       });
-      return await run(...given.values(), importFile);
+      return await run(console, importFile);
     } catch (error) {
       if (error instanceof BlockError) throw error;
       throw new BlockError(`${page}:${findLine(error, page) || line} ${error}`, { cause: error });

@@ -4,7 +4,7 @@ import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { createOrderPayments, type OrderPayments } from 'payment-collection-client/orders';
 import type { FinalStatus } from 'payment-collection-client/testing';
 import { expect, vi } from 'vitest';
-import type { Scene } from './prelude.ts';
+import type { Scene } from './scene.ts';
 
 /** One run of a block: what the customer or the service does, and what must come of it. */
 export interface Story {
@@ -67,7 +67,7 @@ const losesResponse = answers('the response to the charge is lost', { kind: 'res
 /** The payment of the scene, which is there before the block runs. */
 const reads = (where: string, arrange: (mock: Scene['mock'], reference: string) => unknown): Story => ({
   where,
-  arrange: ({ mock, names }) => arrange(mock, names.reference),
+  arrange: ({ mock, reference }) => arrange(mock, reference),
 });
 const hasFailed = reads('the payment failed', (mock, reference) => mock.decline(reference));
 const isPaidLater = reads('the customer approves', (mock, reference) =>
@@ -99,7 +99,7 @@ const isPressed = (story: Story): Story => ({
   ...story,
   async arrange(scene) {
     await story.arrange?.(scene);
-    await useShop((orderPayments) => orderPayments.charge('17', scene.names.charge));
+    await useShop((orderPayments) => orderPayments.charge('17', scene.charge));
   },
 });
 
@@ -110,7 +110,7 @@ const isCharged = (story: Story): Story => ({
     await story.arrange?.(scene);
     using database = new DatabaseSync('payments.db');
     const payments = new PaymentsClient({ journal: sqliteJournal(database) });
-    await payments.chargeMobileMoney(scene.names.charge, { idempotencyKey: 'order-17/1' }).catch(() => {});
+    await payments.chargeMobileMoney(scene.charge, { idempotencyKey: 'order-17/1' }).catch(() => {});
     await payments.close();
   },
 });
@@ -176,10 +176,19 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   'docs/guides/charge.md, Send the customer to a page': [
     ends(settles('the customer pays', 1_000, 'success'), 0, redirects, "'Thank you.'"),
     prints({ where: 'the customer does not pay' }, redirects, "'The order is processing.'"),
+    ends(
+      {
+        where: 'the service refuses the page',
+        arrange: ({ mock }) => mock.fault('initialize', { kind: 'status', status: 422 }),
+      },
+      0,
+      says422,
+      "'The order is unpaid.'",
+    ),
   ],
   'docs/guides/charge.md, Start a page without orders': [
-    ends(paysAtOnce, 0, like(/^'store TXN-\S+, redirect to https?:\S+'$/), "'order 17 is paid'"),
-    prints({ where: 'the customer has not paid' }, like(/^'store TXN-/)),
+    ends(paysAtOnce, 0, like(/^'store TXN-\S+, redirect to https?:\S+'$/), "'Thank you.'"),
+    prints({ where: 'the customer has not paid' }, like(/^'store TXN-/), "'The payment is pending.'"),
   ],
   'docs/guides/charge.md, Charge a phone': [
     ends(approves, 1, PROMPT, "'paid'"),
@@ -263,10 +272,10 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     ),
     {
       where: 'the key was used for another amount',
-      async arrange({ names }) {
+      async arrange({ charge }) {
         using database = new DatabaseSync('payments.db');
         const payments = new PaymentsClient({ journal: sqliteJournal(database) });
-        const other = { ...names.charge, amount: '9.00' };
+        const other = { ...charge, amount: '9.00' };
         await payments.chargeMobileMoney(other, { idempotencyKey: 'order-17/1' });
       },
       printed: [like(/^idempotency_conflict check /), "'order 17: an earlier charge decides'"],
