@@ -181,6 +181,23 @@ test('leads through all transactions, 100 on a page', async () => {
   expect(readRows(await page('/?before=TXN-deleted'))).toEqual(references.slice(0, 100));
 });
 
+test('an update respects the search', async () => {
+  const { sandbox, client, payments } = await startTestSandbox();
+  const test = client({ apiKey: sandbox.testKey });
+  const events = receiveEvents(`${sandbox.url}/events/dashboard?mode=live&status=pending`);
+  const first = await payments.initialize(payment);
+  const other = await test.initialize(payment);
+  const second = await payments.initialize(payment);
+  expect(await findEvent(events, second.reference)).not.toContain(other.reference);
+  sandbox.approve(second.reference);
+  expect(await findEvent(events, 'data-gone')).toContain(`<li id="${second.reference}" data-gone></li>`);
+  const third = await payments.initialize(payment);
+  const event = await findEvent(events, third.reference);
+  expect(event).toContain(`data-next="${first.reference}"`);
+  // It has only the rows that changed.
+  expect(readRows(event)).toEqual([third.reference]);
+});
+
 test('shows the latest 20 requests of a transaction, and how many are older', async () => {
   const { sandbox, client, payments, page } = await startTestSandbox();
   const { reference } = await payments.initialize(payment);
