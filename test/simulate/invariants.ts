@@ -45,7 +45,7 @@ export interface Occasions {
   end: { readonly orders: readonly string[] };
 }
 
-type Known = Pick<World, 'service' | 'network' | 'facts' | 'clock'>;
+type Known = Pick<World, 'service' | 'network' | 'facts' | 'clock' | 'database'>;
 
 type Invariants = {
   [Occasion in keyof Occasions]: Record<
@@ -69,6 +69,12 @@ export const invariants: Invariants = {
     'an attempt is sent once': ({ network }, { post }) =>
       network.posts.some((other) => other !== post && other.requestId === post.requestId) &&
       `${post.requestId} was sent twice`,
+    'a request leaves under a claim that holds': ({ facts, clock, database }, { post }) => {
+      const payments = findRecord(facts, post.order)?.payments ?? [];
+      const charge = payments.find((payment) => payment.requestIds.includes(post.requestId))?.charge;
+      const isHeld = charge?.is === 'sending' && clock.readWall(database.host) < charge.until;
+      return !isHeld && !facts.isDatabaseClockSet && `${post.press} left, and its claim is over`;
+    },
   },
 
   accepted: {
@@ -291,6 +297,10 @@ export const invariants: Invariants = {
 /** The limit of a call that sends, or checks what is open before that, and of its steps on the database. */
 export const CALL_LIMIT = 8 * MINUTE;
 
+/** The record of an order or a key, as the database has it. */
+const findRecord = ({ records }: Facts, name: string) =>
+  parseLedgerRecord(parseJson(records.get(`order ${name}`) ?? records.get(`key ${name}`)));
+
 const findUndecided = ({ service, facts }: Known, charge: Charge) =>
   service.charges.filter(
     (other) => facts.isOf(other, charge.order) && other !== charge && !facts.isDecided(other.reference),
@@ -316,8 +326,7 @@ const isMisreported = ({ service }: Known, { reference }: Charge, { startedAt }:
 function isUnheard({ facts }: Known, charge: Charge, { startedAt }: Press): boolean {
   const { endedAt = Number.POSITIVE_INFINITY } = facts.presses.get(charge.press) ?? {};
   const isHeld = facts.isDatabaseClockSet || startedAt - charge.acceptedAt < MINUTE;
-  const record = parseLedgerRecord(parseJson(facts.records.get(`order ${charge.order}`)));
-  const isRecorded = record?.payments.some(
+  const isRecorded = findRecord(facts, charge.order)?.payments.some(
     (payment) => payment.charge.is === 'made' && referenceOf(payment) === charge.reference,
   );
   return isHeld && (endedAt >= startedAt || !isRecorded);

@@ -79,7 +79,7 @@ export class SimulatedNetwork {
     const { clock } = this.#world;
     clock.deliver(host, delay, () => {
       if (signal?.aborted) return;
-      if (host && request.isPost) this.#world.harm(host, 0.05);
+      if (host && request.isPost) this.#world.harm(host, 0.2);
       if (host?.isDead) return;
       if (host && host.frozenUntil > clock.now) return this.#connect(request, 0);
       this.#leave(request);
