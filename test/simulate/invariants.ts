@@ -63,6 +63,15 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
     'an attempt is sent once': ({ network }, post) =>
       network.posts.some((other) => other !== post && other.requestId === post.requestId) &&
       `${post.requestId} was sent twice`,
+    'a request leaves under a claim that holds': (
+      { facts, clock, database },
+      { order, press, requestId },
+    ) => {
+      const payments = findRecord(facts, order)?.payments ?? [];
+      const charge = payments.find((payment) => payment.requestIds.includes(requestId))?.charge;
+      const isHeld = charge?.is === 'sending' && clock.readWall(database.host) < charge.until;
+      return !isHeld && !facts.isDatabaseClockSet && `${press} left, and its claim is over`;
+    },
   },
 
   accepted: {
@@ -294,6 +303,10 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
 /** The limit of a call that sends, or checks what is open before that, and of its steps on the database. */
 export const CALL_LIMIT = 8 * MINUTE;
 
+/** The record of an order or a key, as the database has it. */
+const findRecord = ({ records }: Facts, name: string) =>
+  parseLedgerRecord(parseJson(records.get(`order ${name}`) ?? records.get(`key ${name}`)));
+
 /** Whether a charge was made for an order or key, and a person has not found it to be another's. */
 const isOf = (facts: Facts, { order, reference }: Charge, name: string) =>
   order === name && !facts.heldElsewhere.has(`${name} ${reference}`);
@@ -337,8 +350,7 @@ const isMisreported = ({ service }: World, { reference }: Charge, startedAt: num
 function isUnheard({ facts }: World, charge: Charge, startedAt: number): boolean {
   const { endedAt = Number.POSITIVE_INFINITY } = facts.presses.get(charge.press) ?? {};
   const isHeld = facts.isDatabaseClockSet || startedAt - charge.acceptedAt < MINUTE;
-  const record = parseLedgerRecord(parseJson(facts.records.get(`order ${charge.order}`)));
-  const isRecorded = record?.payments.some(
+  const isRecorded = findRecord(facts, charge.order)?.payments.some(
     (payment) => payment.charge.is === 'made' && referenceOf(payment) === charge.reference,
   );
   return isHeld && (endedAt >= startedAt || !isRecorded);

@@ -76,7 +76,7 @@ export class SimulatedNetwork {
     const { clock, harm } = this.#world;
     clock.deliver(host, delay, () => {
       if (signal?.aborted) return;
-      if (host && isPost) harm(host, 0.05);
+      if (host && isPost) harm(host, 0.2);
       if (host?.isDead) return;
       if (host && host.frozenUntil > clock.now) return this.#connect(request, 0);
       this.#leave(request);
