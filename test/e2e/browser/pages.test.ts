@@ -1,7 +1,5 @@
-import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { findFreePort } from '../../helpers/free-port.ts';
-import { listenForTest } from '../../helpers/listen.ts';
 import { charge, payment, startTestSandbox } from '../../unit/developers/sandbox/start-sandbox.ts';
 import { checkView } from './check-view.ts';
 import { isChromiumMissing } from './chromium.ts';
@@ -9,30 +7,6 @@ import { useBrowser } from './use-browser.ts';
 
 describe.skipIf(isChromiumMissing)('in Chromium', () => {
   const open = useBrowser();
-
-  test.each([
-    ['Pay GHS 25.50', 'success', 'Paid'],
-    ['Let the payment fail', 'failed', 'Failed'],
-    ['Leave without paying', 'abandoned', 'Abandoned'],
-  ])('the button "%s" ends a wait with "%s", and leads back to the shop', async (button, status, title) => {
-    const shop = createServer((_request, response) => response.end('Welcome back'));
-    const returnUrl = `http://127.0.0.1:${await listenForTest(shop)}/return?order=17`;
-    const { payments } = await startTestSandbox({ returnUrl });
-    const { reference, checkout_url } = await payments.initialize(payment);
-    const wait = payments.waitForFinalStatus(reference, { expect: { amount: '25.50', currency: 'GHS' } });
-    const { page, problems } = await open(checkout_url);
-    await page.getByRole('button', { name: button }).click();
-    await expect(wait).resolves.toMatchObject({ status });
-    const back = `${returnUrl}&reference=${reference}`;
-    await page.waitForURL(back);
-    expect(await page.textContent('body')).toBe('Welcome back');
-    // Opened later, it stays, and links to the shop.
-    await page.goto(checkout_url);
-    await page.getByRole('heading', { name: `${title} GHS 25.50` }).waitFor();
-    await page.getByRole('link', { name: 'Back to the shop' }).click();
-    await page.waitForURL(back);
-    expect(problems).toEqual([]);
-  });
 
   test('shows a prompt on the phone without a reload, and takes a PIN', async () => {
     const { sandbox, payments } = await startTestSandbox();

@@ -52,6 +52,20 @@ test('sends a write at once, and those that come meanwhile together', async () =
   }
 });
 
+test('writes a key once in each group, and no transaction holds both kinds', async () => {
+  const { write, keys, endAll } = createHeldStore((writes) => writes.map(() => true));
+  const written = ['first', 'a', 'b'].map((key) => write(key));
+  written.push(...['c', 'd'].map((key) => write(key, false)), ...['a', 'b', 'a'].map((key) => write(key)));
+  await nextTurn();
+  await endAll();
+  // None of one key waits for another one.
+  expect(keys()).toEqual([['first'], ['a', 'b'], ['a'], ['b'], ['a']]);
+  await endAll();
+  expect(keys().slice(5)).toEqual([['c', 'd']]);
+  await endAll();
+  expect(await Promise.all(written)).toEqual(Array(8).fill(true));
+});
+
 test('writes the next group after 100 ms, if one hangs, and what a full one leaves over', async () => {
   const { write, keys, endAll } = createHeldStore((writes) => writes.map(() => true));
   const countWrites = () => keys().map(({ length }) => length);
