@@ -31,16 +31,6 @@ test('a sweep delivers once what became final, and returns what is left', async 
   expect(await journal.read('order-1')).toMatchObject({ status: 'success', nextCheckAt: undefined });
 });
 
-test('a sweep follows checkout pages, and leaves payments without a key alone', async () => {
-  const { shop, service, finals } = world();
-  const { reference } = await shop.payments.initialize(page, { idempotencyKey: 'basket-1' });
-  service.settleAfter(reference, 20 * SECOND, 'success');
-  await shop.payments.initialize(page, { idempotencyKey: null });
-  const results = await sweepFor(MINUTE, shop.followUps);
-  expect(finals).toMatchObject([{ key: 'basket-1', reference, status: 'success' }]);
-  expect(results.at(-1)).toMatchObject({ due: 0, nextAt: null });
-});
-
 describe('checks', () => {
   test('come at the times of the polling options', async () => {
     const schedule = { initialDelay: 2_000, minDelay: 2_000, maxDelay: 2_000, timeout: 10_000 };

@@ -210,20 +210,3 @@ test('shows the latest 20 requests of a transaction, and how many are older', as
   // The initialize, and four lines of verifies.
   expect(markup).toContain('7 older requests are no longer shown.');
 });
-
-test.each([
-  ['approve', 'success'],
-  ['decline', 'failed'],
-])('can %s a pending charge from its row', async (decision, status) => {
-  const { payments, page, press } = await startTestSandbox();
-  const { reference } = await payments.chargeMobileMoney(charge);
-  const button = `name="decision" value="${decision}"`;
-  expect(await page('/')).toContain(button);
-  expect((await press('/decide', { reference, decision })).status).toBe(303);
-  await expect(payments.verify(reference)).resolves.toMatchObject({ status });
-  expect(await page('/')).not.toContain(button);
-  expect((await press('/decide', { reference })).status).toBe(400);
-  // A final status stays as it is.
-  await press('/decide', { reference, decision: decision === 'approve' ? 'decline' : 'approve' });
-  await expect(payments.verify(reference)).resolves.toMatchObject({ status });
-});

@@ -13,10 +13,6 @@ const readMessages = (markup: string) => {
   );
 };
 
-/** The prompts of a page, from the top down, with whether each has ended. */
-const readPrompts = (markup: string) =>
-  [...markup.matchAll(/<li id="(TXN-\w+)" class="prompt( ended)?/g)].map(([, id, ended]) => [id, !!ended]);
-
 const other = { phone: '020 765 4321', network: 'telecel' } as const;
 
 /** Starts a sandbox whose charges have the amounts 1.00, 2.00 and so on. */
@@ -73,31 +69,4 @@ test('distinguishes expired, declined and approved charges', async () => {
   expect(await page('/phone')).toContain('No open prompt.');
   const fresh = await findEvent(receiveEvents(`${sandbox.url}/events/phone`), 'messages');
   expect(readMessages(fresh.replaceAll('data: ', ''))).toEqual(messages);
-});
-
-test('leaves a prompt that was answered in its place until Done', async () => {
-  const { sandbox, page, ring, answer } = await startPhone();
-  const [first, second, third] = [await ring(), await ring(), await ring()];
-  const since = String(Date.now());
-  const events = receiveEvents(`${sandbox.url}/events/phone?number=244123456`);
-  await findEvent(events, first);
-  const answered = await answer(first, 'approve', { pin: '1234', since });
-  expect(answered.headers.get('location')).toBe(`/phone?since=${since}`);
-  const event = await findEvent(events, 'Approved');
-  expect(event).toContain(`<li id="${first}" class="prompt ended mtn" data-next="${second}" data-keep>`);
-  expect(event).not.toContain('data-gone');
-  sandbox.decline(second);
-  const markup = await page(`/phone?since=${since}`);
-  expect(readPrompts(markup)).toEqual([
-    [first, true],
-    [second, true],
-    [third, false],
-  ]);
-  for (const text of [
-    '<strong>Approved</strong> <span class="sum">GHS 1.00',
-    '<strong>Declined</strong> <span class="sum">GHS 2.00',
-    '<a class="action" href="/phone">Done</a>',
-  ])
-    expect(markup).toContain(text);
-  expect(readPrompts(await page('/phone'))).toEqual([[third, false]]);
 });
