@@ -16,10 +16,10 @@ const advances: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** Renders the card. `back` is the page that it stands on. */
-export function renderClockCard(time: Html, back: '/' | '/webhooks'): Html {
+export function renderClockCard(clock: Clock, back: '/' | '/webhooks'): Html {
   return html`<section class="card panel" id="time" aria-labelledby="time-title">
 <h2 id="time-title">Time</h2>
-${time}
+${renderClock(clock)}
 <form method="post" action="/time" class="actions" data-stay>
 <input type="hidden" name="back" value="${back}">
 ${[...advances].map(([minutes, text]) => html`<button name="minutes" value="${minutes}">${text}</button>`)}
@@ -29,13 +29,13 @@ ${[...advances].map(([minutes, text]) => html`<button name="minutes" value="${mi
 }
 
 /** Renders the time of the sandbox, if it is ahead of that of the machine. */
-export function renderClock(clock: Clock): Html {
+function renderClock(clock: Clock): Html {
   const now = clock.now();
   const minutes = Math.round((now - Date.now()) / 60_000);
-  if (minutes === 0) return html`<p id="clock">The sandbox has the time of this machine.</p>`;
+  if (minutes === 0) return html`<p id="clock" data-live>The sandbox has the time of this machine.</p>`;
   const hours = Math.floor(minutes / 60);
   const ahead = [hours > 0 ? `${hours} h` : '', minutes % 60 > 0 ? `${minutes % 60} min` : ''].join(' ');
-  return html`<p id="clock">${ahead.trim()} ahead: <b>${renderTime(now)}</b> at the last update.</p>`;
+  return html`<p id="clock" data-live>${ahead.trim()} ahead: <b>${renderTime(now)}</b> at the last update.</p>`;
 }
 
 export function addClockCard(app: Hono<Env>, clock: Clock): void {

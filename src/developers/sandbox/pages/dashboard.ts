@@ -16,11 +16,11 @@ import {
 import type { Access } from '../options.ts';
 import type { Env } from '../request.ts';
 import { findHistories, type RequestHistory } from '../request-history.ts';
-import { renderClock, renderClockCard } from './clock-card.ts';
-import { addFaultCard, renderFaultCard, renderQueue } from './fault-card.ts';
+import { renderClockCard } from './clock-card.ts';
+import { addFaultCard, renderFaultCard } from './fault-card.ts';
 import { renderOptions } from './form-fields.ts';
 import { renderCopyable } from './layout.ts';
-import { addLivePage, type Changes, type LivePage } from './live.ts';
+import { addLivePage, type Changes } from './live.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';
 import { renderTransaction } from './transaction-row.ts';
 
@@ -37,72 +37,60 @@ export interface DashboardContext {
 
 export function addDashboard(app: Hono<Env>, context: DashboardContext): void {
   const { service, changes } = context;
-  addLivePage(app, changes, '/', 'dashboard', (query) => openDashboard(context, parseFilter(query)));
+  addLivePage(app, changes, '/', 'dashboard', (query) => {
+    const filter = parseFilter(query);
+    return {
+      title: 'Transactions',
+      query: formatFilter(filter),
+      render: () => renderDashboard(context, filter),
+    };
+  });
   addFaultCard(app, '/faults', {
     order: (fault, times, { operation }) => service.orderFault(String(operation), fault, times),
     clear: () => service.faults.clear(),
   });
 }
 
-function openDashboard(context: DashboardContext, filter: TransactionFilter) {
-  const { access, service, webhooks } = context;
-  const { ledger, faults, clock } = service;
-  const query = formatFilter(filter);
-  return {
-    title: 'Transactions',
-    query,
-    view: () => {
-      const found = findTransactions(ledger.list(), filter, MAX_SHOWN);
-      const deliveries = Map.groupBy(webhooks.deliveries, ({ reference }) => reference);
-      const hasReceiver = webhooks.url !== null;
-      const findHistory = findHistories(service.exchanges, ledger);
-      return {
-        items: found.entries.map((entry) => ({
-          id: entry.reference,
-          content: renderTransaction({
-            entry,
-            reported: ledger.getReportedStatus(entry),
-            history: findHistory(entry.reference),
-            deliveries: deliveries.get(entry.reference)?.slice(-MAX_DELIVERIES).reverse() ?? [],
-            hasReceiver,
-          }),
-        })),
-        parts: {
-          count: renderCount(found, ledger.size, filter),
-          pages: renderPages(found, filter),
-          faults: renderQueue('/faults', faults.pending),
-          clock: renderClock(clock),
-          unmatched: renderUnmatched(findHistory(null)),
-        },
-      };
-    },
-    render: (rows, { count, pages, faults, clock, unmatched }) => html`<h1 class="hidden">Transactions</h1>
+function renderDashboard({ access, service, webhooks }: DashboardContext, filter: TransactionFilter): Html {
+  const { ledger, faults, clock, exchanges } = service;
+  const found = findTransactions(ledger.list(), filter, MAX_SHOWN);
+  const deliveries = Map.groupBy(webhooks.deliveries, ({ reference }) => reference);
+  const findHistory = findHistories(exchanges, ledger);
+  const rows = found.entries.map((entry) =>
+    renderTransaction({
+      entry,
+      reported: ledger.getReportedStatus(entry),
+      history: findHistory(entry.reference),
+      deliveries: deliveries.get(entry.reference)?.slice(-MAX_DELIVERIES).reverse() ?? [],
+      hasReceiver: webhooks.url !== null,
+    }),
+  );
+  return html`<h1 class="hidden">Transactions</h1>
 <div class="columns">
 <section class="list" aria-labelledby="transactions">
-<div class="title"><h2 id="transactions">Transactions</h2> ${count}</div>
+<div class="title"><h2 id="transactions">Transactions</h2> ${renderCount(found, ledger.size, filter)}</div>
 ${renderSearch(filter)}
-${unmatched}
-<ol class="rows" data-live>${rows}</ol>
-${query === '' ? renderFirstSteps(access) : html`<p class="empty card">No transaction matches.</p>`}
-${pages}
+${renderUnmatched(findHistory(null))}
+<ol class="rows" id="rows" data-live>${rows}</ol>
+${formatFilter(filter) === '' ? renderFirstSteps(access) : html`<p class="empty card">No transaction matches.</p>`}
+${renderPages(found, filter)}
 </section>
 <div class="aside">
 ${renderAccess(access)}
-${renderFaultCard('/faults', 'Inject a fault', faults)}
+${renderFaultCard('/faults', 'Inject a fault', faults.pending)}
 ${renderClockCard(clock, '/')}
 </div>
 </div>
 <nav class="tabs" aria-label="Parts of the page">
 <a href="#transactions">Transactions</a><a href="#faults">Faults</a><a href="#time">Time</a><a href="#access">Keys</a>
-</nav>`,
-  } satisfies LivePage<Record<'count' | 'pages' | 'faults' | 'clock' | 'unmatched', Html>>;
+</nav>`;
 }
 
 function renderCount({ entries, total }: FoundTransactions, all: number, filter: TransactionFilter): Html {
   const isFiltered = formatFilter({ ...filter, before: '' }) !== '';
   const found = isFiltered ? `${formatCount(total)} found of ${formatCount(all)}` : formatCount(total);
   const text = entries.length < total ? `${entries.length} of ${found}` : found;
-  return html`<span id="count" class="count">${text}</span>`;
+  return html`<span id="count" class="count" data-live>${text}</span>`;
 }
 
 function formatCount(count: number): string {
@@ -131,7 +119,7 @@ ${isEmpty ? '' : html`<a class="action" href="/">Clear</a>`}
 function renderPages({ entries, total, newer }: FoundTransactions, filter: TransactionFilter): Html {
   const oldest = entries.at(-1);
   const older = total - newer - entries.length;
-  return html`<p id="pages" class="actions">${
+  return html`<p id="pages" class="actions" data-live>${
     newer > 0 ? html`<a class="action" href="/${formatFilter({ ...filter, before: '' })}">Newest</a>` : ''
   }${
     older > 0 && oldest
@@ -171,10 +159,10 @@ function renderAccess(access: Access): Html {
 
 function renderUnmatched(history: RequestHistory | undefined): Html {
   const last = history?.groups.at(-1);
-  if (!history || !last) return html`<section id="unmatched"></section>`;
+  if (!history || !last) return html`<section id="unmatched" data-live></section>`;
   const { groups, hidden } = history;
   const count = groups.reduce((sum, group) => sum + group.count, hidden);
-  return html`<section id="unmatched" class="card"><details data-key="unmatched">
+  return html`<section id="unmatched" class="card" data-live><details data-key="unmatched">
 <summary>
 <b>Requests without a transaction</b> <span class="count">${formatCount(count)}</span>
 <span class="last">Last: ${renderOutcome(last)}</span>

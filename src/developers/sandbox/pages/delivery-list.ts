@@ -17,8 +17,8 @@ const looks: Record<WebhookDelivery['state'], Look> = {
 };
 
 export function renderDelivery(delivery: WebhookDelivery): Html {
-  const { reference, url, headers, body, attempts, createdAt } = delivery;
-  return html`<details data-key="delivery">
+  const { id, reference, url, headers, body, attempts, createdAt } = delivery;
+  return html`<li id="${id}"><details data-key="delivery">
 <summary>
 ${renderDeliveryState(delivery)}
 <b class="event">${nameEvent(body)}</b>
@@ -41,7 +41,7 @@ ${renderDeliveryState(delivery)}
 <h3>Attempts</h3>
 ${renderAttempts(attempts)}
 </div>
-</details>`;
+</details></li>`;
 }
 
 export function renderDeliveryLink(delivery: WebhookDelivery): Html {

@@ -43,8 +43,8 @@ type QueuedFaults = readonly Queued<{
 }>[];
 
 /** Renders the faults that the next requests or webhooks will meet, and the button that stops them. */
-export function renderQueue(path: FaultPath, queued: QueuedFaults): Html {
-  if (queued.length === 0) return html`<div id="queued-faults"><p>No fault is queued.</p></div>`;
+function renderQueue(path: FaultPath, queued: QueuedFaults): Html {
+  if (queued.length === 0) return html`<div id="queued-faults" data-live><p>No fault is queued.</p></div>`;
   const items = queued.map(({ operation, fault, remaining }) => {
     const times = remaining === Number.POSITIVE_INFINITY ? 'until stopped' : `${remaining} remaining`;
     const what = describeFault(schemas[path], fault);
@@ -52,7 +52,7 @@ export function renderQueue(path: FaultPath, queued: QueuedFaults): Html {
       ? html`<li><b>${operation}</b>, ${times}: ${what}</li>`
       : html`<li><b>${what}</b>, ${times}</li>`;
   });
-  return html`<div id="queued-faults" class="queue">
+  return html`<div id="queued-faults" class="queue" data-live>
 <ul>${items}</ul>
 <form method="post" action="${path}/stop" data-stay><button>Stop all faults</button></form>
 </div>`;
@@ -70,12 +70,12 @@ const operations = Object.fromEntries(operationNames.map((name) => [name, name])
 const repeats = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
 
 /** Renders the card. The style sheet shows the fields of the selected fault. */
-export function renderFaultCard(path: FaultPath, title: string, queue: Html): Html {
+export function renderFaultCard(path: FaultPath, title: string, queued: QueuedFaults): Html {
   const kinds = [...listKinds(schemas[path])];
   const names = Object.fromEntries(kinds.map(([kind, fields]) => [kind, describeKind(fields)]));
   return html`<section class="card panel" id="faults" aria-labelledby="faults-title">
 <h2 id="faults-title">${title}</h2>
-${queue}
+${renderQueue(path, queued)}
 <form method="post" action="${path}" class="fields" data-stay>
 ${path === '/faults' ? html`<label>Operation <select name="operation">${renderOptions(operations, 'verify')}</select></label>` : ''}
 <label>Fault <select name="kind">${renderOptions(names, kinds[0]?.[0] ?? '')}</select></label>

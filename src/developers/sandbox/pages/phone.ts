@@ -9,7 +9,7 @@ import type { PaymentService } from '../../service/service.ts';
 import { HttpRejection } from '../../service/validate-request.ts';
 import { type Env, type Form, findEntry, parseForm } from '../request.ts';
 import { formatMoney, renderBadge, renderTime } from './layout.ts';
-import { addLivePage, type Changes, type LiveItem, type LivePage, renderLivePage } from './live.ts';
+import { addLivePage, type Changes, type LivePage, renderLivePage } from './live.ts';
 
 const MAX_MESSAGES = 5;
 const MAX_PROMPTS = 20;
@@ -80,45 +80,34 @@ function formatQuery({ number, since }: Partial<PhoneFilter>): string {
   return query.size > 0 ? `?${query}` : '';
 }
 
-function openPhone(ledger: Ledger, filter: PhoneFilter, error?: PinError) {
+function openPhone(ledger: Ledger, filter: PhoneFilter, error?: PinError): LivePage {
   return {
     title: 'Phone',
     query: formatQuery(filter),
-    view: () => {
+    render: () => {
       const all = ledger.list().slice(-MAX_LISTED).filter(isCharge);
       const own = filter.number === '' ? all : all.filter((entry) => getPhoneNumber(entry) === filter.number);
-      return {
-        items: pickPrompts(own, filter.since).map((entry) => renderCharge(entry, filter, error)),
-        parts: {
-          phones: renderPhones(all, filter.number),
-          messages: renderMessages(own),
-          count: renderPromptCount(own),
-        },
-      };
-    },
-    render: (prompts, { phones, messages, count }) => html`<h1 class="hidden">The customer's phone</h1>
-${phones}
-${count}
+      return html`<h1 class="hidden">The customer's phone</h1>
+${renderPhones(all, filter.number)}
+${renderPromptCount(own)}
 <div class="handset">
 <div class="screen">
-<ol class="prompts" data-live>${prompts}</ol>
+<ol class="prompts" id="prompts" data-live>${pickPrompts(own, filter.since).map((entry) => renderCharge(entry, filter, error))}</ol>
 <p class="empty">No open prompt. Charge a Mobile Money number, and its prompt appears here.</p>
-${messages}
+${renderMessages(own)}
 </div>
 </div>
-<p class="note">Any four digits are a valid PIN here. An unanswered prompt expires, and its charge fails.</p>`,
-  } satisfies LivePage<Record<'phones' | 'messages' | 'count', Html>>;
+<p class="note">Any four digits are a valid PIN here. An unanswered prompt expires, and its charge fails.</p>`;
+    },
+  };
 }
 
-/** A prompt that has ended stays in its place, so that no other one moves. */
-function renderCharge(entry: ChargeEntry, filter: PhoneFilter, error?: PinError): LiveItem {
-  const isEnded = isFinal(entry.status);
-  return {
-    id: entry.reference,
-    className: `prompt ${isEnded ? 'ended ' : ''}${entry.mobileMoney.network}`,
-    keepsHeight: isEnded,
-    content: isEnded ? renderEnd(entry, filter) : renderPrompt(entry, filter, error),
-  };
+/** A prompt that has ended stays in its place, as high as it was, so that no other one moves. */
+function renderCharge(entry: ChargeEntry, filter: PhoneFilter, error?: PinError): Html {
+  const { reference, status, mobileMoney } = entry;
+  return isFinal(status)
+    ? html`<li id="${reference}" class="prompt ended ${mobileMoney.network}" data-keep>${renderEnd(entry, filter)}</li>`
+    : html`<li id="${reference}" class="prompt ${mobileMoney.network}">${renderPrompt(entry, filter, error)}</li>`;
 }
 
 /** Returns the open prompts and those that ended since a time. If they are too many, the oldest ends go first. */
@@ -138,12 +127,12 @@ function getPhoneNumber({ mobileMoney: { phone } }: ChargeEntry): string {
 function renderPhones(charges: readonly ChargeEntry[], number: string): Html {
   const byNumber = Map.groupBy(charges.toReversed(), getPhoneNumber);
   const phones = [...byNumber].slice(0, MAX_PHONES);
-  if (byNumber.size < 2 && number === '') return html`<nav id="phones"></nav>`;
+  if (byNumber.size < 2 && number === '') return html`<nav id="phones" data-live></nav>`;
   const link = (value: string, name: string, own: readonly Entry[]) => {
     const open = own.filter(({ status }) => !isFinal(status)).length;
     return html`<a href="/phone${formatQuery({ number: value })}"${value === number ? html` aria-current="page"` : ''}>${name}${open > 0 ? html` <b>${open}</b>` : ''}</a>`;
   };
-  return html`<nav id="phones" aria-label="Phones">
+  return html`<nav id="phones" data-live aria-label="Phones">
 ${link('', 'All phones', charges)}
 ${phones.map(([value, own]) => link(value, own[0]?.mobileMoney.phone ?? value, own))}
 </nav>`;
@@ -192,7 +181,7 @@ function renderMessages(charges: readonly Entry[]): Html {
     .filter(({ status }) => isFinal(status))
     .toSorted((a, b) => b.changedAt - a.changedAt)
     .slice(0, MAX_MESSAGES);
-  return html`<section id="messages">
+  return html`<section id="messages" data-live>
 ${ended.length > 0 ? html`<h2>Earlier</h2>` : ''}
 <ul>${ended.map((entry) => html`<li>${renderBadge(entry)} <b class="sum">${formatMoney(entry)}</b> ${renderTime(entry.changedAt)}</li>`)}</ul>
 </section>`;
@@ -204,5 +193,5 @@ function renderPromptCount(charges: readonly Entry[]): Html {
   const count = length === 1 ? '1 open prompt' : `${length} open prompts`;
   const isCut = length > MAX_PROMPTS;
   const rest = isCut ? `: the newest ${MAX_PROMPTS} are here. Answer some of them to see the others.` : '';
-  return html`<p id="prompt-count" class="${isCut ? 'note' : 'hidden'}" role="status">${length > 0 ? count + rest : ''}</p>`;
+  return html`<p id="prompt-count" data-live class="${isCut ? 'note' : 'hidden'}" role="status">${length > 0 ? count + rest : ''}</p>`;
 }

@@ -20,7 +20,7 @@ export interface TransactionStory {
 export function renderTransaction(story: TransactionStory): Html {
   const { entry } = story;
   const { reference, mode, customer_email, createdAt } = entry;
-  return html`<details data-key="row">
+  return html`<li id="${reference}"><details data-key="row">
 <summary>
 ${renderBadge(entry)}
 <b class="amount">${formatMoney(entry)}</b>
@@ -40,7 +40,7 @@ ${renderActions(story)}
 ${renderEvents(story)}
 ${renderDeliveries(story)}
 </div>
-</details>`;
+</details></li>`;
 }
 
 function describeMeans({ mobileMoney }: Entry): string {

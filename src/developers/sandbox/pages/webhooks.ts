@@ -7,13 +7,14 @@ import { forgedFieldsSchema, parseWebhookFault } from '../../service/faults.ts';
 import { parseOrThrow } from '../../service/fields.ts';
 import type { PaymentService } from '../../service/service.ts';
 import { HttpRejection, isHttpAddress } from '../../service/validate-request.ts';
+import type { WebhookDelivery } from '../../service/webhook-delivery.ts';
 import type { Webhooks } from '../../service/webhooks.ts';
 import { type Env, type Form, findEntry, parseForm, refuseInvalid } from '../request.ts';
-import { renderClock, renderClockCard } from './clock-card.ts';
+import { renderClockCard } from './clock-card.ts';
 import { renderDelivery } from './delivery-list.ts';
-import { addFaultCard, renderFaultCard, renderQueue } from './fault-card.ts';
+import { addFaultCard, renderFaultCard } from './fault-card.ts';
 import { readFields, renderFields } from './form-fields.ts';
-import { addLivePage, type Changes, type LivePage } from './live.ts';
+import { addLivePage, type Changes } from './live.ts';
 
 const MAX_SHOWN = 100;
 
@@ -25,7 +26,11 @@ interface WebhookPageContext {
 
 export function addWebhooks(app: Hono<Env>, context: WebhookPageContext): void {
   const { service, webhooks, changes } = context;
-  addLivePage(app, changes, '/webhooks', 'webhooks', ({ about = '' }) => openWebhooks(context, about));
+  addLivePage(app, changes, '/webhooks', 'webhooks', ({ about = '' }) => ({
+    title: 'Webhooks',
+    query: '',
+    render: () => renderWebhooks(context, about),
+  }));
   addFaultCard(app, '/webhooks/faults', {
     order: (fault, times) => webhooks.fault(parseWebhookFault(fault), { times }),
     clear: () => webhooks.clearFaults(),
@@ -53,30 +58,14 @@ export function addWebhooks(app: Hono<Env>, context: WebhookPageContext): void {
 }
 
 /** `about` is the transaction for a forged webhook. */
-function openWebhooks({ service: { clock }, webhooks }: WebhookPageContext, about: string) {
-  return {
-    title: 'Webhooks',
-    query: '',
-    view: () => {
-      const { deliveries } = webhooks;
-      const shown = deliveries.slice(-MAX_SHOWN).reverse();
-      const waiting = deliveries.filter(({ state }) => state === 'waiting').length;
-      return {
-        items: shown.map((delivery) => ({ id: delivery.id, content: renderDelivery(delivery) })),
-        parts: {
-          count: renderCount(shown.length, deliveries.length, waiting),
-          receiver: renderReceiver(webhooks),
-          faults: renderQueue('/webhooks/faults', webhooks.pendingFaults),
-          time: renderClock(clock),
-        },
-      };
-    },
-    render: (rows, { count, receiver, faults, time }) => html`<h1 class="hidden">Webhooks</h1>
+function renderWebhooks({ service: { clock }, webhooks }: WebhookPageContext, about: string): Html {
+  const { deliveries } = webhooks;
+  return html`<h1 class="hidden">Webhooks</h1>
 <div class="columns">
 <section class="list" aria-labelledby="deliveries">
-<div class="title"><h2 id="deliveries">Deliveries</h2> ${count}
+<div class="title"><h2 id="deliveries">Deliveries</h2> ${renderCount(deliveries)}
 <form method="post" action="/webhooks/flush" data-stay><button>Send what waits now</button></form></div>
-<ol class="rows" data-live>${rows}</ol>
+<ol class="rows" id="rows" data-live>${deliveries.slice(-MAX_SHOWN).reverse().map(renderDelivery)}</ol>
 <div class="empty card">
 <h3>No webhook yet</h3>
 <p>Set a receiver. When a payment becomes final, the sandbox posts a webhook to it, and the delivery appears here.</p>
@@ -85,27 +74,28 @@ function openWebhooks({ service: { clock }, webhooks }: WebhookPageContext, abou
 <div class="aside">
 <section class="card panel" id="receiver" aria-labelledby="receiver-title">
 <h2 id="receiver-title">Receiver</h2>
-${receiver}
+${renderReceiver(webhooks)}
 ${renderReceiverForm(webhooks)}
 <p class="small">The service does not document its webhooks. The payload, the headers and the retries are the sandbox's own.</p>
 </section>
-${renderFaultCard('/webhooks/faults', 'Break the next webhooks', faults)}
+${renderFaultCard('/webhooks/faults', 'Break the next webhooks', webhooks.pendingFaults)}
 <section class="card panel" id="forge" aria-labelledby="forge-title">
 <h2 id="forge-title">Send a forged webhook</h2>
 ${renderForgeForm(about)}
 </section>
-${renderClockCard(time, '/webhooks')}
+${renderClockCard(clock, '/webhooks')}
 </div>
 </div>
 <nav class="tabs" aria-label="Parts of the page">
 <a href="#deliveries">Deliveries</a><a href="#receiver">Receiver</a><a href="#faults">Faults</a><a href="#forge">Forge</a><a href="#time">Time</a>
-</nav>`,
-  } satisfies LivePage<Record<'count' | 'receiver' | 'faults' | 'time', Html>>;
+</nav>`;
 }
 
-function renderCount(shown: number, all: number, waiting: number): Html {
-  const count = shown < all ? `${shown} of ${all.toLocaleString('en')}` : String(all);
-  return html`<span id="count" class="count${waiting > 0 ? ' waiting' : ''}">${count}${waiting > 0 ? `, ${waiting} waiting` : ''}</span>`;
+function renderCount(deliveries: readonly WebhookDelivery[]): Html {
+  const { length } = deliveries;
+  const waiting = deliveries.filter(({ state }) => state === 'waiting').length;
+  const count = length > MAX_SHOWN ? `${MAX_SHOWN} of ${length.toLocaleString('en')}` : String(length);
+  return html`<span id="count" data-live class="count${waiting > 0 ? ' waiting' : ''}">${count}${waiting > 0 ? `, ${waiting} waiting` : ''}</span>`;
 }
 
 /** Renders the form that sends a forged webhook now. `about` is the transaction that it claims to be about. */
@@ -126,7 +116,7 @@ function readForgedFields(form: Form) {
 
 /** Renders where webhooks go, and the form that changes it. */
 function renderReceiver({ url }: Webhooks): Html {
-  return html`<div id="receiver-url">${
+  return html`<div id="receiver-url" data-live>${
     url === null
       ? html`<p>No receiver is set, so no webhook is sent.</p>`
       : html`<p>Sent to <code>${url}</code></p>
