@@ -2,19 +2,13 @@ import { createRedact } from '../../support/redact.ts';
 import { isRecord, orUndefined } from '../../support/untrusted.ts';
 import type { Entry } from '../service/ledger.ts';
 import { toTransactionData } from '../service/responses.ts';
-import type { Exchange, PaymentService } from '../service/service.ts';
+import type { Exchange } from '../service/service.ts';
 import type { WebhookDelivery } from '../service/webhook-delivery.ts';
+import type { SandboxContext } from './context.ts';
 import { LIVE_KEY } from './options.ts';
 
-interface ShownTransaction {
-  readonly service: PaymentService;
-  readonly url: string;
-  /** Where the checkout page leads back to if the payment names no address. */
-  readonly returnUrl: string | undefined;
-}
-
 /** Returns a transaction as the API shows it: wire names for the fields of the wire, epoch milliseconds for times. */
-export function viewTransaction(entry: Entry, { service, url, returnUrl }: ShownTransaction) {
+export function viewTransaction(entry: Entry, { service, url, returnUrl }: SandboxContext) {
   const { reference, mode, failure, mobileMoney, createdAt, changedAt, plan } = entry;
   const { status, amount, currency, customer_email, paid_at } = toTransactionData(entry, entry.status);
   return {

@@ -12,6 +12,7 @@ import {
   type Ledger,
 } from '../../service/ledger.ts';
 import { HttpRejection } from '../../service/validate-request.ts';
+import type { SandboxContext } from '../context.ts';
 import { type Env, findEntry, parseForm } from '../request.ts';
 import { formatMoney, layout, renderTime } from './layout.ts';
 
@@ -50,7 +51,7 @@ const RETURN_DELAY = 3;
 const LEAVING = 'return';
 
 /** Adds the page, and what its buttons do. `returnUrl` is for a payment that names no address of its own. */
-export function addCheckout(app: Hono<Env>, ledger: Ledger, returnUrl: string | undefined): void {
+export function addCheckout(app: Hono<Env>, { service: { ledger }, returnUrl }: SandboxContext): void {
   const path = '/checkout/:reference';
   app.get(path, (c) => {
     const entry = findCheckout(ledger, c.req.param('reference'));

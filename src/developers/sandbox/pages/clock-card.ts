@@ -1,19 +1,12 @@
 /** The part of a page that shows the sandbox's time, and moves it ahead. */
 
-import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
 import type { Clock } from '../../service/clock.ts';
-import { HttpRejection } from '../../service/validate-request.ts';
-import { type Env, parseForm } from '../request.ts';
 import { renderTime } from './layout.ts';
 
 /** The text of each button, by its minutes. */
-const advances: ReadonlyMap<unknown, string> = new Map([
-  ['1', '+1 min'],
-  ['5', '+5 min'],
-  ['60', '+1 h'],
-]);
+const advances = { 1: '+1 min', 5: '+5 min', 60: '+1 h' };
 
 /** Renders the card. `back` is the page that it stands on. */
 export function renderClockCard(clock: Clock, back: '/' | '/webhooks'): Html {
@@ -22,7 +15,7 @@ export function renderClockCard(clock: Clock, back: '/' | '/webhooks'): Html {
 ${renderClock(clock)}
 <form method="post" action="/time" class="actions" data-stay>
 <input type="hidden" name="back" value="${back}">
-${[...advances].map(([minutes, text]) => html`<button name="minutes" value="${minutes}">${text}</button>`)}
+${Object.entries(advances).map(([minutes, text]) => html`<button name="minutes" value="${minutes}">${text}</button>`)}
 </form>
 <p class="small">What becomes due happens at once: prompts expire, webhooks are sent.</p>
 </section>`;
@@ -36,13 +29,4 @@ function renderClock(clock: Clock): Html {
   const hours = Math.floor(minutes / 60);
   const ahead = [hours > 0 ? `${hours} h` : '', minutes % 60 > 0 ? `${minutes % 60} min` : ''].join(' ');
   return html`<p id="clock" data-live>${ahead.trim()} ahead: <b>${renderTime(now)}</b> at the last update.</p>`;
-}
-
-export function addClockCard(app: Hono<Env>, clock: Clock): void {
-  app.post('/time', async (c) => {
-    const { minutes, back } = await parseForm(c);
-    if (!advances.has(minutes)) throw new HttpRejection(400, 'Press a button of the time.');
-    clock.advance(Number(minutes) * 60_000);
-    return c.redirect(back === '/webhooks' ? '/webhooks#time' : '/#time', 303);
-  });
 }

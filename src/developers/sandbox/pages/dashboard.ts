@@ -3,24 +3,22 @@
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
-import type { PaymentService } from '../../service/service.ts';
-import type { Webhooks } from '../../service/webhooks.ts';
+import type { SandboxContext } from '../context.ts';
 import {
   type FoundTransactions,
   findTransactions,
-  formatFilter,
   parseFilter,
   statusFilters,
   type TransactionFilter,
 } from '../find-transactions.ts';
 import type { Access } from '../options.ts';
-import type { Env } from '../request.ts';
+import { type Env, formatQuery } from '../request.ts';
 import { findHistories, type RequestHistory } from '../request-history.ts';
 import { renderClockCard } from './clock-card.ts';
-import { addFaultCard, renderFaultCard } from './fault-card.ts';
+import { renderFaultCard } from './fault-card.ts';
 import { renderOptions } from './form-fields.ts';
 import { renderCopyable } from './layout.ts';
-import { addLivePage, type Changes } from './live.ts';
+import { addLivePage } from './live.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';
 import { renderTransaction } from './transaction-row.ts';
 
@@ -28,30 +26,18 @@ const MAX_SHOWN = 100;
 /** How many webhooks are shown at a transaction. */
 const MAX_DELIVERIES = 10;
 
-export interface DashboardContext {
-  readonly service: PaymentService;
-  readonly webhooks: Webhooks;
-  readonly changes: Changes;
-  readonly access: Access;
-}
-
-export function addDashboard(app: Hono<Env>, context: DashboardContext): void {
-  const { service, changes } = context;
-  addLivePage(app, changes, '/', 'dashboard', (query) => {
+export function addDashboard(app: Hono<Env>, context: SandboxContext): void {
+  addLivePage(app, context.changes, '/', 'dashboard', (query) => {
     const filter = parseFilter(query);
     return {
       title: 'Transactions',
-      query: formatFilter(filter),
+      query: formatQuery(filter),
       render: () => renderDashboard(context, filter),
     };
   });
-  addFaultCard(app, '/faults', {
-    order: (fault, times, { operation }) => service.orderFault(String(operation), fault, times),
-    clear: () => service.faults.clear(),
-  });
 }
 
-function renderDashboard({ access, service, webhooks }: DashboardContext, filter: TransactionFilter): Html {
+function renderDashboard({ access, service, webhooks }: SandboxContext, filter: TransactionFilter): Html {
   const { ledger, faults, clock, exchanges } = service;
   const found = findTransactions(ledger.list(), filter, MAX_SHOWN);
   const deliveries = Map.groupBy(webhooks.deliveries, ({ reference }) => reference);
@@ -72,7 +58,7 @@ function renderDashboard({ access, service, webhooks }: DashboardContext, filter
 ${renderSearch(filter)}
 ${renderUnmatched(findHistory(null))}
 <ol class="rows" id="rows" data-live>${rows}</ol>
-${formatFilter(filter) === '' ? renderFirstSteps(access) : html`<p class="empty card">No transaction matches.</p>`}
+${formatQuery(filter) === '' ? renderFirstSteps(access) : html`<p class="empty card">No transaction matches.</p>`}
 ${renderPages(found, filter)}
 </section>
 <div class="aside">
@@ -87,7 +73,7 @@ ${renderClockCard(clock, '/')}
 }
 
 function renderCount({ entries, total }: FoundTransactions, all: number, filter: TransactionFilter): Html {
-  const isFiltered = formatFilter({ ...filter, before: '' }) !== '';
+  const isFiltered = formatQuery({ ...filter, before: '' }) !== '';
   const found = isFiltered ? `${formatCount(total)} found of ${formatCount(all)}` : formatCount(total);
   const text = entries.length < total ? `${entries.length} of ${found}` : found;
   return html`<span id="count" class="count" data-live>${text}</span>`;
@@ -97,7 +83,7 @@ function formatCount(count: number): string {
   return count.toLocaleString('en');
 }
 
-function renderSearch({ search, status, mode }: TransactionFilter): Html {
+function renderSearch({ search = '', status = '', mode = '' }: TransactionFilter): Html {
   const names = statusFilters.map((value) => [
     value,
     value === 'declined' || value === 'expired' ? `failed: ${value}` : value,
@@ -120,10 +106,10 @@ function renderPages({ entries, total, newer }: FoundTransactions, filter: Trans
   const oldest = entries.at(-1);
   const older = total - newer - entries.length;
   return html`<p id="pages" class="actions" data-live>${
-    newer > 0 ? html`<a class="action" href="/${formatFilter({ ...filter, before: '' })}">Newest</a>` : ''
+    newer > 0 ? html`<a class="action" href="/${formatQuery({ ...filter, before: '' })}">Newest</a>` : ''
   }${
     older > 0 && oldest
-      ? html`<a class="action" href="/${formatFilter({ ...filter, before: oldest.reference })}">Show older: ${formatCount(older)}</a>`
+      ? html`<a class="action" href="/${formatQuery({ ...filter, before: oldest.reference })}">Show older: ${formatCount(older)}</a>`
       : ''
   }</p>`;
 }

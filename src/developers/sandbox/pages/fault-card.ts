@@ -1,6 +1,5 @@
 /** The part of a page that orders faults, of requests or of webhooks, and shows those that are queued. */
 
-import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
 import type { Queued } from '../../service/fault-queue.ts';
@@ -12,8 +11,7 @@ import {
   operationNames,
   webhookFaultSchema,
 } from '../../service/faults.ts';
-import { type Env, type Form, parseForm, refuseInvalid } from '../request.ts';
-import { describeFields, readFields, renderFields, renderOptions } from './form-fields.ts';
+import { describeFields, renderFields, renderOptions } from './form-fields.ts';
 
 type FaultSchema = typeof faultSchema | typeof webhookFaultSchema;
 
@@ -89,25 +87,4 @@ ${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}
 function describeKind(kind: KindSchema): string {
   const { label = '' } = faultLabels.get(kind) ?? {};
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
-}
-
-interface FaultControls {
-  order(fault: unknown, times: number, form: Form): void;
-  clear(): void;
-}
-
-export function addFaultCard(app: Hono<Env>, path: FaultPath, controls: FaultControls): void {
-  const back = path === '/faults' ? '/#faults' : '/webhooks#faults';
-  app.post(path, async (c) => {
-    const form = await parseForm(c);
-    const fields = listKinds(schemas[path]).get(String(form.kind));
-    const fault = { kind: form.kind, ...(fields && readFields(fields, form, `${form.kind}.`)) };
-    const times = form.times === 'always' ? Number.POSITIVE_INFINITY : Number(form.times);
-    refuseInvalid(() => controls.order(fault, times, form));
-    return c.redirect(back, 303);
-  });
-  app.post(`${path}/stop`, (c) => {
-    controls.clear();
-    return c.redirect(back, 303);
-  });
 }

@@ -5,11 +5,11 @@ import { html } from 'hono/html';
 import { isFinal } from '../../../schedule.ts';
 import { type Html, networkNames } from '../../../ui/markup.ts';
 import { type ChargeEntry, type Entry, isCharge, type Ledger } from '../../service/ledger.ts';
-import type { PaymentService } from '../../service/service.ts';
 import { HttpRejection } from '../../service/validate-request.ts';
-import { type Env, type Form, findEntry, parseForm } from '../request.ts';
+import type { SandboxContext } from '../context.ts';
+import { type Env, type Form, findEntry, formatQuery, parseForm } from '../request.ts';
 import { formatMoney, renderBadge, renderTime } from './layout.ts';
-import { addLivePage, type Changes, type LivePage, renderLivePage } from './live.ts';
+import { addLivePage, type LivePage, renderLivePage } from './live.ts';
 
 const MAX_MESSAGES = 5;
 const MAX_PROMPTS = 20;
@@ -31,7 +31,8 @@ interface PinError {
 }
 
 /** Adds the phone, what its buttons do, and what those of a row of the dashboard do. The PIN is neither stored nor compared: any four digits are accepted. */
-export function addPhone(app: Hono<Env>, { ledger, clock }: PaymentService, changes: Changes): void {
+export function addPhone(app: Hono<Env>, { service, changes }: SandboxContext): void {
+  const { ledger, clock } = service;
   addLivePage(app, changes, '/phone', 'phone', (query) =>
     openPhone(ledger, parsePhoneFilter(query, clock.now())),
   );
@@ -71,19 +72,10 @@ function parsePhoneFilter({ number, since }: Form, now: number): PhoneFilter & {
   return { number: typeof number === 'string' ? number : '', since: time ?? now, isNew: time === null };
 }
 
-/** Writes a filter as the query of an address. With `since` the page keeps what has ended since then. */
-function formatQuery({ number, since }: Partial<PhoneFilter>): string {
-  const query = new URLSearchParams({
-    ...(number ? { number } : {}),
-    ...(since === undefined ? {} : { since: String(since) }),
-  });
-  return query.size > 0 ? `?${query}` : '';
-}
-
 function openPhone(ledger: Ledger, filter: PhoneFilter, error?: PinError): LivePage {
   return {
     title: 'Phone',
-    query: formatQuery(filter),
+    query: formatQuery({ number: filter.number, since: filter.since }),
     render: () => {
       const all = ledger.list().slice(-MAX_LISTED).filter(isCharge);
       const own = filter.number === '' ? all : all.filter((entry) => getPhoneNumber(entry) === filter.number);

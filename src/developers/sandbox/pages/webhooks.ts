@@ -3,62 +3,29 @@
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
-import { forgedFieldsSchema, parseWebhookFault } from '../../service/faults.ts';
-import { parseOrThrow } from '../../service/fields.ts';
-import type { PaymentService } from '../../service/service.ts';
-import { HttpRejection, isHttpAddress } from '../../service/validate-request.ts';
+import { forgedFieldsSchema } from '../../service/faults.ts';
 import type { WebhookDelivery } from '../../service/webhook-delivery.ts';
 import type { Webhooks } from '../../service/webhooks.ts';
-import { type Env, type Form, findEntry, parseForm, refuseInvalid } from '../request.ts';
+import type { SandboxContext } from '../context.ts';
+import type { Env } from '../request.ts';
 import { renderClockCard } from './clock-card.ts';
 import { renderDelivery } from './delivery-list.ts';
-import { addFaultCard, renderFaultCard } from './fault-card.ts';
-import { readFields, renderFields } from './form-fields.ts';
-import { addLivePage, type Changes } from './live.ts';
+import { renderFaultCard } from './fault-card.ts';
+import { renderFields } from './form-fields.ts';
+import { addLivePage } from './live.ts';
 
 const MAX_SHOWN = 100;
 
-interface WebhookPageContext {
-  readonly service: PaymentService;
-  readonly webhooks: Webhooks;
-  readonly changes: Changes;
-}
-
-export function addWebhooks(app: Hono<Env>, context: WebhookPageContext): void {
-  const { service, webhooks, changes } = context;
-  addLivePage(app, changes, '/webhooks', 'webhooks', ({ about = '' }) => ({
+export function addWebhooks(app: Hono<Env>, context: SandboxContext): void {
+  addLivePage(app, context.changes, '/webhooks', 'webhooks', ({ about = '' }) => ({
     title: 'Webhooks',
     query: '',
     render: () => renderWebhooks(context, about),
   }));
-  addFaultCard(app, '/webhooks/faults', {
-    order: (fault, times) => webhooks.fault(parseWebhookFault(fault), { times }),
-    clear: () => webhooks.clearFaults(),
-  });
-  app.post('/webhooks/receiver', async (c) => {
-    const { url } = await parseForm(c);
-    if (url !== '' && !isHttpAddress(url)) {
-      throw new HttpRejection(400, 'The receiver must be an http or https address.');
-    }
-    webhooks.deliverTo(url === '' ? null : url);
-    return c.redirect('/webhooks#receiver', 303);
-  });
-  app.post('/webhooks/send', async (c) => {
-    const form = await parseForm(c);
-    const { reference } = findEntry(service.ledger, form.about);
-    if (webhooks.url === null) throw new HttpRejection(400, 'Set a receiver of webhooks first.');
-    refuseInvalid(() => webhooks.send(reference, form.forged === 'yes' ? readForgedFields(form) : undefined));
-    return c.redirect('/webhooks', 303);
-  });
-  app.post('/webhooks/flush', (c) => {
-    // A slow receiver must not hold up the page, which shows each delivery as it ends.
-    void webhooks.flush();
-    return c.redirect('/webhooks', 303);
-  });
 }
 
 /** `about` is the transaction for a forged webhook. */
-function renderWebhooks({ service: { clock }, webhooks }: WebhookPageContext, about: string): Html {
+function renderWebhooks({ service: { clock }, webhooks }: SandboxContext, about: string): Html {
   const { deliveries } = webhooks;
   return html`<h1 class="hidden">Webhooks</h1>
 <div class="columns">
@@ -106,12 +73,6 @@ function renderForgeForm(about: string): Html {
 ${renderFields(forgedFieldsSchema)}
 <button>Send the forged webhook</button>
 </form>`;
-}
-
-/** Reads what {@link renderForgeForm} sends. Without a field it claims a success. */
-function readForgedFields(form: Form) {
-  const fields = parseOrThrow(forgedFieldsSchema, readFields(forgedFieldsSchema, form), 'The webhook');
-  return Object.keys(fields).length === 0 ? { status: 'success' } : fields;
 }
 
 /** Renders where webhooks go, and the form that changes it. */
