@@ -124,7 +124,7 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     await page.getByRole('link', { name: 'Show older: 5' }).click();
     expect(await rows.count()).toBe(5);
     await rows.first().locator('summary').first().click();
-    expect(await rows.first().locator('.requests .name').isVisible()).toBe(true);
+    expect(await rows.first().locator('.requests .what').isVisible()).toBe(true);
     expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
 
     await page.locator('.tabs').getByRole('link', { name: 'Time' }).click();

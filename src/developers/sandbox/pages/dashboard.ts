@@ -20,6 +20,7 @@ import { renderOptions } from './form-fields.ts';
 import { renderCopyable } from './layout.ts';
 import { addLivePage } from './live.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';
+import { renderRow } from './row.ts';
 import { renderTransaction } from './transaction-row.ts';
 
 const MAX_SHOWN = 100;
@@ -148,11 +149,10 @@ function renderUnmatched(history: RequestHistory | undefined): Html {
   if (!history || !last) return html`<section id="unmatched" data-live></section>`;
   const { groups, hidden } = history;
   const count = groups.reduce((sum, group) => sum + group.count, hidden);
-  return html`<section id="unmatched" class="card" data-live><details data-key="unmatched">
-<summary>
-<b>Requests without a transaction</b> <span class="count">${formatCount(count)}</span>
-<span class="last">Last: ${renderOutcome(last)}</span>
-</summary>
-${renderRequests('Requests without a transaction', history)}
-</details></section>`;
+  return html`<section id="unmatched" class="card" data-live>${renderRow({
+    key: 'unmatched',
+    line: html`<b class="what">Requests without a transaction <span class="count">${formatCount(count)}</span></b>
+<span class="detail">Last: ${renderOutcome(last)}</span>`,
+    behind: renderRequests('Requests without a transaction', history),
+  })}</section>`;
 }

@@ -175,7 +175,7 @@ function renderMessages(charges: readonly Entry[]): Html {
     .slice(0, MAX_MESSAGES);
   return html`<section id="messages" data-live>
 ${ended.length > 0 ? html`<h2>Earlier</h2>` : ''}
-<ul>${ended.map((entry) => html`<li>${renderBadge(entry)} <b class="sum">${formatMoney(entry)}</b> ${renderTime(entry.changedAt)}</li>`)}</ul>
+<ul>${ended.map((entry) => html`<li class="line">${renderBadge(entry)} <b class="sum">${formatMoney(entry)}</b> ${renderTime(entry.changedAt)}</li>`)}</ul>
 </section>`;
 }
 

@@ -30,8 +30,7 @@ function renderWebhooks({ service: { clock }, webhooks }: SandboxContext, about:
   return html`<h1 class="hidden">Webhooks</h1>
 <div class="columns">
 <section class="list" aria-labelledby="deliveries">
-<div class="title"><h2 id="deliveries">Deliveries</h2> ${renderCount(deliveries)}
-<form method="post" action="/webhooks/flush" data-stay><button>Send what waits now</button></form></div>
+<div class="title" id="count" data-live><h2 id="deliveries">Deliveries</h2> ${renderCount(deliveries)}</div>
 <ol class="rows" id="rows" data-live>${deliveries.slice(-MAX_SHOWN).reverse().map(renderDelivery)}</ol>
 <div class="empty card">
 <h3>No webhook yet</h3>
@@ -60,9 +59,11 @@ ${renderClockCard(clock, '/webhooks')}
 
 function renderCount(deliveries: readonly WebhookDelivery[]): Html {
   const { length } = deliveries;
-  const waiting = deliveries.filter(({ state }) => state === 'waiting').length;
   const count = length > MAX_SHOWN ? `${MAX_SHOWN} of ${length.toLocaleString('en')}` : String(length);
-  return html`<span id="count" data-live class="count${waiting > 0 ? ' waiting' : ''}">${count}${waiting > 0 ? `, ${waiting} waiting` : ''}</span>`;
+  const waiting = deliveries.filter(({ state }) => state === 'waiting').length;
+  if (waiting === 0) return html`<span class="count">${count}</span>`;
+  return html`<span class="count">${count}, ${waiting} waiting</span>
+<form method="post" action="/webhooks/flush" data-stay><button>Send what waits now</button></form>`;
 }
 
 /** Renders the form that sends a forged webhook now. `about` is the transaction that it claims to be about. */

@@ -4,7 +4,7 @@ import { charge, findEvent, receiveEvents, startTestSandbox } from './start-sand
 /** The messages of a phone page or event about charges that have ended. */
 const readMessages = (markup: string) => {
   const [, list = ''] = /<section id="messages"[^>]*>([\s\S]*?)<\/section>/.exec(markup) ?? [];
-  return [...list.matchAll(/<li>([\s\S]*?)<\/li>/g)].map(([, item = '']) =>
+  return [...list.matchAll(/<li class="line">([\s\S]*?)<\/li>/g)].map(([, item = '']) =>
     item
       .replace(/<[^>]+>/g, ' ')
       .replace(/\s+/g, ' ')
