@@ -3,7 +3,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type * as z from 'zod/mini';
-import type { Entry, Ledger } from '../service/ledger.ts';
+import { isFinal } from '../../schedule.ts';
+import type { Entry, FinalStatus, Ledger } from '../service/ledger.ts';
 import { HttpRejection } from '../service/validate-request.ts';
 
 export type Env = { Bindings: HttpBindings };
@@ -50,4 +51,9 @@ export function findEntry(ledger: Ledger, reference: unknown): Entry {
   const entry = ledger.find(reference);
   if (entry) return entry;
   throw new HttpRejection(404, 'There is no transaction with this reference.');
+}
+
+/** Ends a payment as its customer does. A final status stays as it is. */
+export function endIfOpen(ledger: Ledger, { reference, status }: Entry, ending: FinalStatus): void {
+  if (!isFinal(status)) ledger.end(reference, ending);
 }

@@ -23,7 +23,7 @@ export function renderTransaction(story: TransactionStory): Html {
   const { reference, mode, customer_email, mobileMoney, createdAt } = entry;
   const means = mobileMoney ? `${networkNames[mobileMoney.network]}, ${mobileMoney.phone}` : 'Checkout page';
   const line = html`<span class="state">${renderBadge(entry)}</span>
-<b class="what">${formatMoney(entry)}</b>
+<b class="what amount">${formatMoney(entry)}</b>
 <span class="detail"><span title="${customer_email}">${customer_email}</span><span class="how">${means}</span></span>
 <span class="end"><code class="reference">${reference}</code><span><span class="tag ${mode}">${mode}</span> <span class="when">${renderTime(createdAt)}</span></span></span>
 ${renderMarks(story)}`;
