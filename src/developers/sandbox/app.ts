@@ -68,23 +68,14 @@ function explainError(error: Error, c: Context<Env>): Response | Promise<Respons
   }
   if (error instanceof HttpRejection) {
     const isMissing = error.status === 404;
-    const [, page = ''] = /^\/(webhooks|phone)\b/.exec(c.req.path) ?? [];
-    return c.html(
-      messagePage(isMissing ? 'Not found' : 'Nothing was changed', error.message, wayBack[page]),
-      isMissing ? 404 : 400,
-    );
+    const title = isMissing ? 'Not found' : 'Nothing was changed';
+    return c.html(messagePage(title, error.message), isMissing ? 404 : 400);
   }
   const { incoming } = c.env;
   // A client that disconnects in the middle of a body causes an error here, and reads no response.
   if (!(incoming.destroyed && !incoming.complete)) process.stderr.write(`${inspect(error)}\n`);
   return c.text('Internal Server Error', 500);
 }
-
-/** Where the message of a page links to, if it is not the dashboard. */
-const wayBack: Readonly<Record<string, { href: string; label: string }>> = {
-  webhooks: { href: '/webhooks', label: 'All webhooks' },
-  phone: { href: '/phone', label: 'The phone' },
-};
 
 /** Creates the service's API: docs/reference/service.md. */
 function createApi({ service, handle }: SandboxContext): Hono<{ Bindings: HttpBindings }> {

@@ -49,23 +49,14 @@ export function findTransactions(
     (!status || entry.status === status || entry.failure === status) &&
     (words.length === 0 || hasWords(entry, words));
   const matches = words.length > 0 || status || mode ? entries.filter(isMatch) : entries;
-  const end = before ? countOlder(entries, matches, before) : matches.length;
+  // It need not be a match itself, and is perhaps no longer kept.
+  const position = before ? entries.findIndex(({ reference }) => reference === before) : -1;
+  const end = position < 0 ? matches.length : entries.slice(0, position).filter(isMatch).length;
   return {
     entries: matches.slice(Math.max(end - max, 0), end).reverse(),
     total: matches.length,
     newer: matches.length - end,
   };
-}
-
-/** Counts the matches that are older than a transaction, which need not be a match itself. */
-function countOlder(entries: readonly Entry[], matches: readonly Entry[], reference: string): number {
-  let count = 0;
-  for (const entry of entries) {
-    if (entry.reference === reference) return count;
-    // The matches have the same order.
-    if (entry === matches[count]) count++;
-  }
-  return matches.length;
 }
 
 /** Splits a search into words. A whole phone number is one word: its last nine digits, which all of its forms share. */

@@ -1,7 +1,8 @@
 /** The forms of the pages that a request of the API for scripts stands for: each is that request, and leads back to its page. */
 
 import type { Hono } from 'hono';
-import { faultSchema, forgedFieldsSchema, listKinds, webhookFaultSchema } from '../service/faults.ts';
+import { forgedFieldsSchema } from '../service/faults.ts';
+import { faultKinds } from './pages/fault-card.ts';
 import { readFields } from './pages/form-fields.ts';
 import { type Env, type Form, parseForm } from './request.ts';
 import type { ScriptRoutes } from './script-routes.ts';
@@ -13,15 +14,17 @@ interface FormRequest {
 }
 
 const forms: Readonly<Record<string, (form: Form) => FormRequest>> = {
-  '/faults': (form) => {
-    const fields = { operation: form.operation, ...readFault(faultSchema, form) };
-    return { request: 'POST /faults', fields, back: '/#faults' };
-  },
+  '/faults': (form) => ({
+    request: 'POST /faults',
+    fields: { operation: form.operation, ...readFault(form) },
+    back: '/#faults',
+  }),
   '/faults/stop': () => ({ request: 'DELETE /faults', back: '/#faults' }),
-  '/webhooks/faults': (form) => {
-    const fields = readFault(webhookFaultSchema, form);
-    return { request: 'POST /webhooks/faults', fields, back: '/webhooks#faults' };
-  },
+  '/webhooks/faults': (form) => ({
+    request: 'POST /webhooks/faults',
+    fields: readFault(form),
+    back: '/webhooks#faults',
+  }),
   '/webhooks/faults/stop': () => ({ request: 'DELETE /webhooks/faults', back: '/webhooks#faults' }),
   '/webhooks/receiver': ({ url }) => {
     const fields = { url: url === '' ? null : url };
@@ -49,8 +52,8 @@ export function addForms(app: Hono<Env>, routes: ScriptRoutes): void {
   }
 }
 
-function readFault(schema: typeof faultSchema | typeof webhookFaultSchema, { kind, times, ...form }: Form) {
-  const fields = listKinds(schema).get(String(kind));
+function readFault({ kind, times, ...form }: Form): object {
+  const fields = faultKinds.get(String(kind));
   return {
     fault: { kind, ...(fields && readFields(fields, form, `${kind}.`)) },
     times: times === 'always' ? times : Number(times),

@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
 import { isRecord, parseJson } from '../../../support/untrusted.ts';
 import { type Html, type Look, renderLabel } from '../../../ui/markup.ts';
-import { webhookFaultSchema } from '../../service/faults.ts';
 import type { WebhookAttempt, WebhookDelivery } from '../../service/webhook-delivery.ts';
 import { nameFault } from './fault-card.ts';
 import { formatDuration, renderTime } from './layout.ts';
@@ -44,7 +43,7 @@ function renderLine(delivery: WebhookDelivery, reference: Html | '' = ''): Html 
   const event = isRecord(body) && typeof body.event === 'string' ? body.event : 'webhook';
   return html`<span class="state">${renderLabel(looks[state], state)}</span>
 <b class="what">${event}</b>
-<span class="detail">${fault === null ? '' : html`<span class="tag fault">${nameFault(webhookFaultSchema, fault)}</span> `}${renderProgress(delivery)}</span>
+<span class="detail">${fault === null ? '' : html`<span class="tag fault">${nameFault(fault)}</span> `}${renderProgress(delivery)}</span>
 <span class="end">${reference}<span class="when">${renderTime(createdAt)}</span></span>`;
 }
 

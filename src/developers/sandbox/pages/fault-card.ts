@@ -6,34 +6,43 @@ import type { Queued } from '../../service/fault-queue.ts';
 import {
   faultLabels,
   faultSchema,
-  type KindSchema,
   listKinds,
   operationNames,
   webhookFaultSchema,
 } from '../../service/faults.ts';
 import { describeFields, renderFields, renderOptions } from './form-fields.ts';
 
-type FaultSchema = typeof faultSchema | typeof webhookFaultSchema;
+const requestKinds = listKinds(faultSchema);
+const webhookKinds = listKinds(webhookFaultSchema);
 
-type FaultPath = '/faults' | '/webhooks/faults';
+/** Every kind of fault, of requests and of webhooks. */
+export const faultKinds = new Map([...requestKinds, ...webhookKinds]);
 
-const schemas = { '/faults': faultSchema, '/webhooks/faults': webhookFaultSchema } as const;
-
-/** Returns the name of a fault, as marks and lists show it, and what it does where the name does not say it. */
-function splitLabel(schema: FaultSchema, kind: string): string[] {
-  const fields = listKinds(schema).get(kind);
+/** Returns the name of a fault, and what it does where the name does not say it. */
+function splitLabel(kind: string): string[] {
+  const fields = faultKinds.get(kind);
   return (fields && faultLabels.get(fields)?.label.split(': ')) ?? [kind];
 }
 
-export function nameFault(schema: FaultSchema, kind: string): string {
-  return splitLabel(schema, kind)[0] ?? kind;
+/** Returns the name of a fault, as marks and lists show it. */
+export function nameFault(kind: string): string {
+  return splitLabel(kind)[0] ?? kind;
+}
+
+/** Describes a fault: its name, and its values or what it does. */
+function describeFault(fault: { readonly kind: string }): string {
+  const fields = faultKinds.get(fault.kind);
+  const values = fields ? describeFields(fields, { ...fault }) : [];
+  const [name, ...detail] = splitLabel(fault.kind);
+  return [name, ...(values.length > 0 ? [values.join(', ')] : detail)].join(': ');
 }
 
 /** The rule of the style sheet that shows the fields of the selected fault. */
-export const shownFieldsRule = `${Object.values(schemas)
-  .flatMap((schema) => [...listKinds(schema).keys()])
+export const shownFieldsRule = `${[...faultKinds.keys()]
   .map((kind) => `.fields:has(option[value=${kind}]:checked) .of.${kind}`)
   .join(',\n')} { display: grid; }\n`;
+
+type FaultPath = '/faults' | '/webhooks/faults';
 
 type QueuedFaults = readonly Queued<{
   readonly operation?: string;
@@ -45,10 +54,8 @@ function renderQueue(path: FaultPath, queued: QueuedFaults): Html {
   if (queued.length === 0) return html`<div id="queued-faults" data-live><p>No fault is queued.</p></div>`;
   const items = queued.map(({ operation, fault, remaining }) => {
     const times = remaining === Number.POSITIVE_INFINITY ? 'until stopped' : `${remaining} remaining`;
-    const what = describeFault(schemas[path], fault);
-    return operation
-      ? html`<li><b>${operation}</b>, ${times}: ${what}</li>`
-      : html`<li><b>${what}</b>, ${times}</li>`;
+    const what = describeFault(fault);
+    return html`<li><b>${operation ?? what}</b>, ${times}${operation ? `: ${what}` : ''}</li>`;
   });
   return html`<div id="queued-faults" class="queue" data-live>
 <ul>${items}</ul>
@@ -56,35 +63,25 @@ function renderQueue(path: FaultPath, queued: QueuedFaults): Html {
 </div>`;
 }
 
-/** Describes a fault: its name, and its values or what it does. */
-function describeFault(schema: FaultSchema, fault: { readonly kind: string }): string {
-  const fields = listKinds(schema).get(fault.kind);
-  const values = fields ? describeFields(fields, { ...fault }) : [];
-  const [name, ...detail] = splitLabel(schema, fault.kind);
-  return [name, ...(values.length > 0 ? [values.join(', ')] : detail)].join(': ');
-}
-
 const operations = Object.fromEntries(operationNames.map((name) => [name, name]));
 const repeats = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
 
 /** Renders the card. The style sheet shows the fields of the selected fault. */
 export function renderFaultCard(path: FaultPath, title: string, queued: QueuedFaults): Html {
-  const kinds = [...listKinds(schemas[path])];
-  const names = Object.fromEntries(kinds.map(([kind, fields]) => [kind, describeKind(fields)]));
+  const kinds = [...(path === '/faults' ? requestKinds : webhookKinds)];
+  const names = kinds.map(([kind]) => {
+    const label = splitLabel(kind).join(': ');
+    return [kind, `${label.charAt(0).toUpperCase()}${label.slice(1)}`];
+  });
   return html`<section class="card panel" id="faults" aria-labelledby="faults-title">
 <h2 id="faults-title">${title}</h2>
 ${renderQueue(path, queued)}
 <form method="post" action="${path}" class="fields" data-stay>
 ${path === '/faults' ? html`<label>Operation <select name="operation">${renderOptions(operations, 'verify')}</select></label>` : ''}
-<label>Fault <select name="kind">${renderOptions(names, kinds[0]?.[0] ?? '')}</select></label>
+<label>Fault <select name="kind">${renderOptions(Object.fromEntries(names))}</select></label>
 ${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}
 <label>Repeat <select name="times">${renderOptions(repeats, '1')}</select></label>
 <button class="primary">Inject</button>
 </form>
 </section>`;
-}
-
-function describeKind(kind: KindSchema): string {
-  const { label = '' } = faultLabels.get(kind) ?? {};
-  return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }

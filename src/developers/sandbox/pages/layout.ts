@@ -35,15 +35,11 @@ ${head ?? ''}`,
 
 const CURRENT = html` aria-current="page"`;
 
-export function messagePage(
-  title: string,
-  text: string,
-  link = { href: '/', label: 'All transactions' },
-): Html {
+export function messagePage(title: string, text: string): Html {
   const body = html`<section class="card">
 <h1>${title}</h1>
 <p>${text}</p>
-<p><a href="${link.href}">${link.label}</a></p>
+<p><a href="/">All transactions</a></p>
 </section>`;
   return layout({ title, name: 'message', body });
 }

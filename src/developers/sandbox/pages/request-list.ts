@@ -2,7 +2,6 @@ import { html } from 'hono/html';
 import { createRedact } from '../../../support/redact.ts';
 import { isRecord, parseJson } from '../../../support/untrusted.ts';
 import type { Html } from '../../../ui/markup.ts';
-import { faultSchema } from '../../service/faults.ts';
 import type { Entry } from '../../service/ledger.ts';
 import type { Exchange } from '../../service/service.ts';
 import { LIVE_KEY } from '../options.ts';
@@ -46,7 +45,7 @@ function nameOperation(operation: Exchange['request']['operation']): string | nu
 export function renderOutcome({ first, last }: Pick<RequestGroup, 'first' | 'last'>, entry?: Entry): Html {
   const { fault } = last;
   const { message } = describeExchange(first, entry);
-  return html`${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${nameFault(faultSchema, fault)}</span>`} ${message}`;
+  return html`${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${nameFault(fault)}</span>`} ${message}`;
 }
 
 /** Names the key that was sent, never the key itself. */
