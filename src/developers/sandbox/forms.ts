@@ -2,7 +2,7 @@
 
 import type { Hono } from 'hono';
 import { forgedFieldsSchema } from '../service/faults.ts';
-import { faultKinds } from './pages/fault-card.ts';
+import { faultKinds } from './pages/fault-panel.ts';
 import { readFields } from './pages/form-fields.ts';
 import { type Env, type Form, parseForm } from './request.ts';
 import type { ScriptRoutes } from './script-routes.ts';

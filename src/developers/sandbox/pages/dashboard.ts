@@ -14,10 +14,11 @@ import {
 import type { Access } from '../options.ts';
 import { type Env, formatQuery } from '../request.ts';
 import { findHistories, type RequestHistory } from '../request-history.ts';
-import { renderClockCard } from './clock-card.ts';
-import { renderFaultCard } from './fault-card.ts';
+import { createClockPanel } from './clock-panel.ts';
+import { createFaultPanel } from './fault-panel.ts';
 import { renderOptions } from './form-fields.ts';
 import { renderCopyable } from './layout.ts';
+import { type Panel, renderListPage } from './list-page.ts';
 import { addLivePage } from './live.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';
 import { renderRow } from './row.ts';
@@ -52,32 +53,30 @@ function renderDashboard({ access, service, webhooks }: SandboxContext, filter: 
       hasReceiver: webhooks.url !== null,
     }),
   );
-  return html`<h1 class="hidden">Transactions</h1>
-<div class="columns">
-<section class="list" aria-labelledby="transactions">
-<div class="title"><h2 id="transactions">Transactions</h2> ${renderCount(found, ledger.size, filter)}</div>
-${renderSearch(filter)}
-${renderUnmatched(findHistory(null))}
-<ol class="rows" id="rows" data-live>${rows}</ol>
-${formatQuery(filter) === '' ? renderFirstSteps(access) : html`<p class="empty card">No transaction matches.</p>`}
-${renderPages(found, filter)}
-</section>
-<div class="aside">
-${renderAccess(access)}
-${renderFaultCard('/faults', 'Inject a fault', faults.pending)}
-${renderClockCard(clock, '/')}
-</div>
-</div>
-<nav class="tabs" aria-label="Parts of the page">
-<a href="#transactions">Transactions</a><a href="#faults">Faults</a><a href="#time">Time</a><a href="#access">Keys</a>
-</nav>`;
+  return renderListPage({
+    title: 'Transactions',
+    heading: 'Transactions',
+    count: describeCount(found, ledger.size, filter),
+    above: html`${renderSearch(filter)}${renderUnmatched(findHistory(null))}`,
+    rows,
+    empty: formatQuery(filter) === '' ? renderFirstSteps(access) : html`<p>No transaction matches.</p>`,
+    below: renderPages(found, filter),
+    panels: [
+      createAccessPanel(access),
+      createFaultPanel('/faults', 'Inject a fault', faults.pending),
+      createClockPanel(clock, '/'),
+    ],
+  });
 }
 
-function renderCount({ entries, total }: FoundTransactions, all: number, filter: TransactionFilter): Html {
+function describeCount(
+  { entries, total }: FoundTransactions,
+  all: number,
+  filter: TransactionFilter,
+): string {
   const isFiltered = formatQuery({ ...filter, before: '' }) !== '';
   const found = isFiltered ? `${formatCount(total)} found of ${formatCount(all)}` : formatCount(total);
-  const text = entries.length < total ? `${entries.length} of ${found}` : found;
-  return html`<span id="count" class="count" data-live>${text}</span>`;
+  return entries.length < total ? `${entries.length} of ${found}` : found;
 }
 
 function formatCount(count: number): string {
@@ -118,30 +117,26 @@ function renderPages({ entries, total, newer }: FoundTransactions, filter: Trans
 /** Renders what to do while there is no transaction. */
 function renderFirstSteps(access: Access): Html {
   const first = `curl "$PAYMENTS_BASE_URL/transactions/initialize" -H "Authorization: Bearer $PAYMENTS_API_KEY" --json '{"amount":25.5,"customer_email":"ama@example.com"}'`;
-  return html`<div class="empty card">
-<h3>No transaction yet</h3>
+  return html`<h3>No transaction yet</h3>
 <p>Give your shop the address and a key of this sandbox, and start a payment. It appears here by itself.</p>
 ${renderCopyable('the environment variables', formatEnvironment(access))}
 <p>Or start a payment in the same terminal:</p>
-${renderCopyable('the command', first)}
-</div>`;
+${renderCopyable('the command', first)}`;
 }
 
 function formatEnvironment({ baseUrl, liveKey }: Access): string {
   return `export PAYMENTS_BASE_URL=${baseUrl} PAYMENTS_API_KEY=${liveKey}`;
 }
 
-function renderAccess(access: Access): Html {
+function createAccessPanel(access: Access): Panel {
   const { baseUrl, testKey, liveKey } = access;
-  return html`<section class="card panel" id="access" aria-labelledby="access-title">
-<h2 id="access-title">For your shop</h2>
-<dl>
+  const body = html`<dl>
 <dt>Base URL</dt><dd>${renderCopyable('the base URL', baseUrl)}</dd>
 <dt>Test key</dt><dd>${renderCopyable('the test key', testKey)}</dd>
 <dt>Live key, also for Mobile Money</dt><dd>${renderCopyable('the live key', liveKey)}</dd>
 <dt>Environment variables</dt><dd>${renderCopyable('the environment variables', formatEnvironment(access))}</dd>
-</dl>
-</section>`;
+</dl>`;
+  return { id: 'access', tab: 'Keys', title: 'For your shop', body };
 }
 
 function renderUnmatched(history: RequestHistory | undefined): Html {

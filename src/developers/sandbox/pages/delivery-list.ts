@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { isRecord, parseJson } from '../../../support/untrusted.ts';
 import { type Html, type Look, renderLabel } from '../../../ui/markup.ts';
 import type { WebhookAttempt, WebhookDelivery } from '../../service/webhook-delivery.ts';
-import { nameFault } from './fault-card.ts';
+import { nameFault } from './fault-panel.ts';
 import { formatDuration, renderTime } from './layout.ts';
 import { renderBody, renderFacts, renderRow } from './row.ts';
 

@@ -6,7 +6,7 @@ import type { Entry } from '../../service/ledger.ts';
 import type { Exchange } from '../../service/service.ts';
 import { LIVE_KEY } from '../options.ts';
 import type { RequestGroup, RequestHistory } from '../request-history.ts';
-import { nameFault } from './fault-card.ts';
+import { nameFault } from './fault-panel.ts';
 import { formatDuration, renderTime } from './layout.ts';
 import { renderBody, renderFacts, renderRow, shorten } from './row.ts';
 

@@ -4,21 +4,20 @@ import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
 import type { Clock } from '../../service/clock.ts';
 import { renderTime } from './layout.ts';
+import type { Panel } from './list-page.ts';
 
 /** The text of each button, by its minutes. */
 const advances = { 1: '+1 min', 5: '+5 min', 60: '+1 h' };
 
-/** Renders the card. `back` is the page that it stands on. */
-export function renderClockCard(clock: Clock, back: '/' | '/webhooks'): Html {
-  return html`<section class="card panel" id="time" aria-labelledby="time-title">
-<h2 id="time-title">Time</h2>
-${renderClock(clock)}
+/** `back` is the page that the panel stands on. */
+export function createClockPanel(clock: Clock, back: '/' | '/webhooks'): Panel {
+  const body = html`${renderClock(clock)}
 <form method="post" action="/time" class="actions" data-stay>
 <input type="hidden" name="back" value="${back}">
 ${Object.entries(advances).map(([minutes, text]) => html`<button name="minutes" value="${minutes}">${text}</button>`)}
 </form>
-<p class="small">What becomes due happens at once: prompts expire, webhooks are sent.</p>
-</section>`;
+<p class="small">What becomes due happens at once: prompts expire, webhooks are sent.</p>`;
+  return { id: 'time', tab: 'Time', title: 'Time', body };
 }
 
 /** Renders the time of the sandbox, if it is ahead of that of the machine. */

@@ -11,6 +11,7 @@ import {
   webhookFaultSchema,
 } from '../../service/faults.ts';
 import { describeFields, renderFields, renderOptions } from './form-fields.ts';
+import type { Panel } from './list-page.ts';
 
 const requestKinds = listKinds(faultSchema);
 const webhookKinds = listKinds(webhookFaultSchema);
@@ -66,22 +67,20 @@ function renderQueue(path: FaultPath, queued: QueuedFaults): Html {
 const operations = Object.fromEntries(operationNames.map((name) => [name, name]));
 const repeats = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
 
-/** Renders the card. The style sheet shows the fields of the selected fault. */
-export function renderFaultCard(path: FaultPath, title: string, queued: QueuedFaults): Html {
+/** The style sheet shows the fields of the selected fault. */
+export function createFaultPanel(path: FaultPath, title: string, queued: QueuedFaults): Panel {
   const kinds = [...(path === '/faults' ? requestKinds : webhookKinds)];
   const names = kinds.map(([kind]) => {
     const label = splitLabel(kind).join(': ');
     return [kind, `${label.charAt(0).toUpperCase()}${label.slice(1)}`];
   });
-  return html`<section class="card panel" id="faults" aria-labelledby="faults-title">
-<h2 id="faults-title">${title}</h2>
-${renderQueue(path, queued)}
+  const body = html`${renderQueue(path, queued)}
 <form method="post" action="${path}" class="fields" data-stay>
 ${path === '/faults' ? html`<label>Operation <select name="operation">${renderOptions(operations, 'verify')}</select></label>` : ''}
 <label>Fault <select name="kind">${renderOptions(Object.fromEntries(names))}</select></label>
 ${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}
 <label>Repeat <select name="times">${renderOptions(repeats, '1')}</select></label>
 <button class="primary">Inject</button>
-</form>
-</section>`;
+</form>`;
+  return { id: 'faults', tab: 'Faults', title, body };
 }
