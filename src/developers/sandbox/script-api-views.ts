@@ -44,7 +44,9 @@ export function viewExchange(exchange: Exchange): object {
   const requestId = headers['x-request-id'] ?? null;
   const sent = { at, operation, method, path, hasKey, mode, requestId, headers };
   const received = { reference, found, status, errorBody, fault, duration };
-  return { ...redactKeys(sent), ...viewBody(request), ...redactKeys(received) };
+  const view = (body: unknown) => redactKeys({ ...sent, body, ...received });
+  // JSON that is nested deep can be read, but perhaps not written.
+  return orUndefined(() => view(request.body)) ?? view('[nested too deep to show]');
 }
 
 /** Returns a webhook with its attempts, without any API key that the receiver sent back. */
@@ -56,11 +58,6 @@ export function viewDelivery(delivery: WebhookDelivery): object {
 export function viewFault<Queued extends { readonly remaining: number }>(queued: Queued) {
   const { remaining } = queued;
   return { ...queued, remaining: remaining === Number.POSITIVE_INFINITY ? 'always' : remaining };
-}
-
-/** JSON that is nested deep can be read, but perhaps not written. */
-function viewBody({ body }: Exchange['request']): object {
-  return orUndefined(() => redactKeys({ body })) ?? { body: '[nested too deep to show]' };
 }
 
 const { secrets: redactKey } = createRedact([LIVE_KEY]);
