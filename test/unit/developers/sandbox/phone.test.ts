@@ -3,8 +3,8 @@ import { charge, findEvent, receiveEvents, startTestSandbox } from './start-sand
 
 /** The messages of a phone page or event about charges that have ended. */
 const readMessages = (markup: string) => {
-  const [, list = ''] = /<section id="messages">([\s\S]*?)<\/section>/.exec(markup) ?? [];
-  return [...list.matchAll(/<li>([\s\S]*?)<\/li>/g)].map(([, item = '']) =>
+  const [, list = ''] = /<section id="messages"[^>]*>([\s\S]*?)<\/section>/.exec(markup) ?? [];
+  return [...list.matchAll(/<li class="line">([\s\S]*?)<\/li>/g)].map(([, item = '']) =>
     item
       .replace(/<[^>]+>/g, ' ')
       .replace(/\s+/g, ' ')
@@ -69,4 +69,35 @@ test('distinguishes expired, declined and approved charges', async () => {
   expect(await page('/phone')).toContain('No open prompt.');
   const fresh = await findEvent(receiveEvents(`${sandbox.url}/events/phone`), 'messages');
   expect(readMessages(fresh.replaceAll('data: ', ''))).toEqual(messages);
+});
+
+test('leaves a prompt that was answered in its place until Done', async () => {
+  const { sandbox, page, ring, answer } = await startPhone();
+  const [first, second, third] = [await ring(), await ring(), await ring()];
+  const since = String(Date.now());
+  const events = receiveEvents(`${sandbox.url}/events/phone?number=244123456`);
+  await findEvent(events, first);
+  const answered = await answer(first, 'approve', { pin: '1234', since });
+  expect(answered.headers.get('location')).toBe(`/phone?since=${since}`);
+  const event = await findEvent(events, 'Approved');
+  expect(event).toContain(`<li id="${first}" class="prompt ended mtn" data-keep>`);
+  expect(readPrompts(event)).toEqual([
+    [first, true],
+    [second, false],
+    [third, false],
+  ]);
+  sandbox.decline(second);
+  const markup = await page(`/phone?since=${since}`);
+  expect(readPrompts(markup)).toEqual([
+    [first, true],
+    [second, true],
+    [third, false],
+  ]);
+  for (const text of [
+    '<strong>Approved</strong> <span class="sum">GHS 1.00',
+    '<strong>Declined</strong> <span class="sum">GHS 2.00',
+    '<a class="action" href="/phone">Done</a>',
+  ])
+    expect(markup).toContain(text);
+  expect(readPrompts(await page('/phone'))).toEqual([[third, false]]);
 });
