@@ -13,6 +13,10 @@ const readMessages = (markup: string) => {
   );
 };
 
+/** The prompts of a page, from the top down, with whether each has ended. */
+const readPrompts = (markup: string) =>
+  [...markup.matchAll(/<li id="(TXN-\w+)" class="prompt( ended)?/g)].map(([, id, ended]) => [id, !!ended]);
+
 const other = { phone: '020 765 4321', network: 'telecel' } as const;
 
 /** Starts a sandbox whose charges have the amounts 1.00, 2.00 and so on. */
