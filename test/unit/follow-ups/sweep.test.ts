@@ -237,6 +237,24 @@ describe('a signal', () => {
   });
 });
 
+test('an aborted sweep calls no handler that still waits for others', async () => {
+  const stop = new AbortController();
+  const gate = Promise.withResolvers<void>();
+  let called = 0;
+  const onFinal = () => {
+    called += 1;
+    return gate.promise;
+  };
+  const { shop, clock } = await openPaid(65, { onFinal });
+  const sweeping = catchError(shop.followUps.sweep({ signal: stop.signal }));
+  await clock.pass(10 * SECOND);
+  expect(called).toBe(64);
+  stop.abort('deploy');
+  gate.resolve();
+  expect(await sweeping).toBe('deploy');
+  expect(called).toBe(64);
+});
+
 test('a sweep holds no more records at once than its handlers and checks', async () => {
   let [running, most] = [0, 0];
   const store = memoryStore();
