@@ -70,6 +70,14 @@ describe('the pace of checks', () => {
     expect(record.winner).toBe(1);
   });
 
+  test('no later check changes what is paid', () => {
+    const { record } = checkWhenDue(createOrder(), answered('success'));
+    const now = BEGAN_AT + DAY;
+    const other = { amount: '2.55', currency: 'GHS' };
+    for (const finding of [answered('failed'), { ...answered('success'), other }])
+      expect(check(record, 'TXN-1', finding, { askedAt: now, now, random: 0.5 })).toBe(record);
+  });
+
   test('waits for as long as a Retry-After says, an hour at most', () => {
     const times = { askedAt: BEGAN_AT + 8_000, now: BEGAN_AT + 8_000, random: 0.5 };
     const getWait = (retryAfter: number) =>
@@ -157,5 +165,12 @@ describe('the pace of handler calls', () => {
       pauses.push(((record && getDueAt(record, BEGAN_AT)) ?? 0) - BEGAN_AT);
     }
     expect(pauses.map((pause) => pause / SECOND)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
+  });
+
+  test('is for now if a clock went back by days', () => {
+    const times = { askedAt: BEGAN_AT, now: BEGAN_AT, random: 0.5 };
+    const paid = check(createOrder(), 'TXN-1', answered('success'), times);
+    const failed = tellLater(paid, { now: BEGAN_AT + 8 * DAY, random: 0.5 });
+    expect(failed && getDueAt(failed, BEGAN_AT)).toBe(BEGAN_AT);
   });
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { check } from '../../../src/ledger/check.ts';
 import { getState, isClaimVoid, listAttention } from '../../../src/ledger/order.ts';
-import { notify } from '../../../src/ledger/outcome.ts';
-import { askPrice } from '../../../src/ledger/press.ts';
+import { complete, notify } from '../../../src/ledger/outcome.ts';
+import { askPrice, press } from '../../../src/ledger/press.ts';
 import type { LedgerRecord } from '../../../src/ledger/record.ts';
 import {
   confirmReference,
@@ -81,6 +81,19 @@ test('counts only a decision about what the person saw', () => {
   expect(resolve(record, 1, 'closed', other)).toEqual({ is: 'changed' });
   // The process that wrote it and did not hear of it recognises it.
   expect(resolve(record, 1, 'not_charged', one)).toEqual({ is: 'done', record });
+});
+
+test('keeps who decided about an attempt, which decides nothing of the next', () => {
+  const free = expectDone(resolve(unresolved, 1, 'not_charged', look(unresolved)));
+  const { charge: _, ...asked } = madePayment;
+  const ask = { ...asked, attempt: 'attempt-2' };
+  const owner = { kind: 'order', service: free.service } as const;
+  const { record } = press(free, owner, { ask, lease: 10_000, since: NOW, now: NOW, startAnother: false });
+  const [payment] = record.payments;
+  expect(payment).toMatchObject({ attempt: 'attempt-2', resolutions: [{ by: 'kofi@shop.example' }] });
+  const { record: lost } = complete(record, owner, ask, { is: 'unknown' }, NOW);
+  expect(lost && listOffers(lost, 1, NOW)).toEqual(['reference', 'not_charged', 'closed']);
+  expect(lost && takeBack(lost, 1, look(lost))).toEqual({ is: 'unfit' });
 });
 
 test('lists a closed payment again if it is paid after all', () => {
