@@ -62,6 +62,17 @@ test.for([1, 5])('an outcome is recorded after %i failed writes, and not reporte
   expect([...listReports(), ...errors]).toEqual([]);
 });
 
+test('an outcome is tried again after pauses of up to 3 s, for as long as writes fail', async () => {
+  const tries: number[] = [];
+  const { shop, clock } = openBroken((store) =>
+    interceptWrites(store, 'completed', (write) => (tries.push(clock.now) <= 9 ? failWrite() : write())),
+  );
+  await charged(shop.payments);
+  await clock.pass(20 * SECOND);
+  const pauses = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+  expect(pauses).toEqual([100, 200, 400, 800, 1_600, 3_000, 3_000, 3_000, 3_000]);
+});
+
 test.for([0, HOUR])(
   'an outcome is recorded once the journal is back, with a clock set ahead by %i ms',
   async (jump) => {
