@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../../src/stores/index.ts';
 import { API_KEY, charge, PHONE } from '../../../helpers/service.ts';
-import { MINUTE, momo, sweepFor } from '../../../helpers/world.ts';
+import { MINUTE, momo, SECOND, sweepFor } from '../../../helpers/world.ts';
 import { KOFI, openDesk } from './open-desk.ts';
 
 describe('what needs a person', () => {
@@ -110,6 +110,15 @@ describe('an order', () => {
     expect(html).toContain('The service says now: <b>pending</b>, <b>GHS 25.50</b>.');
     shop.service.fault('verify', { kind: 'status', status: 500 });
     expect((await open('?order=17')).html).toContain('The service could not be asked just now.');
+  });
+
+  test('is shown after 5 s, although the service hangs', async () => {
+    const { shop, own, open } = openDesk();
+    shop.service.fault('chargeMobileMoney', { kind: 'wrongAmount', amount: '12.00' });
+    await own.charge('17', momo);
+    shop.service.fault('verify', { kind: 'hang' });
+    expect((await open('?order=17')).html).toContain('The service could not be asked just now.');
+    expect(shop.clock.now).toBeLessThan(6 * SECOND);
   });
 
   test('shows its latest price beside what was paid, which can be accepted', async () => {
