@@ -105,7 +105,7 @@ test('checks a payment before the next one if its times lie in the future', () =
   expect(decision).toEqual({ do: 'check', references: ['TXN-1'] });
 });
 
-test('waits for a person if the record of its order was deleted before the response came', () => {
+test('waits for a person if its record was deleted before the response', () => {
   const { record, claims } = complete(null, OWNER, ask, made, NOW);
   if (!record) throw new Error('Nothing was recorded.');
   expect(claims).toBe('TXN-1');
