@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { check } from '../../../src/ledger/check.ts';
-import { getState, isClaimVoid, listAttention } from '../../../src/ledger/order.ts';
+import { findReview, getState, isClaimVoid, listAttention } from '../../../src/ledger/order.ts';
 import { complete, notify } from '../../../src/ledger/outcome.ts';
 import { askPrice, press } from '../../../src/ledger/press.ts';
-import type { LedgerRecord } from '../../../src/ledger/record.ts';
+import { type LedgerRecord, putPayment } from '../../../src/ledger/record.ts';
 import {
   confirmReference,
   getSight,
@@ -107,6 +107,15 @@ test('lists a closed payment again if it is paid after all', () => {
   expect(getState(paid, NOW)).toBe('unpaid');
   expect(listAttention(expectDone(resolve(paid, 1, 'closed', look(paid))), NOW)).toEqual([]);
   expect(expectDone(takeBack(paid, 1, look(paid))).winner).toBe(1);
+});
+
+test('what was paid with another amount is in review, whatever was pressed', () => {
+  const seen = { reference: 'TXN-1', status: 'success', other: { amount: '2.55', currency: 'GHS' } };
+  const charge = { is: 'made', result: { reference: 'TXN-2' } } as const;
+  const order = createOrder({ ...madePayment, seen });
+  const record = putPayment(order, 2, { ...madePayment, attempt: 'attempt-2', pressed: 2, charge });
+  expect(getState(record, NOW)).toBe('in_review');
+  expect(findReview(record, NOW)).toMatchObject({ number: 1, reason: 'mismatch' });
 });
 
 test('offers what fits now, and what fits in place of a decision', () => {
