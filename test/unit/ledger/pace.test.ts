@@ -70,6 +70,15 @@ describe('the pace of checks', () => {
     expect(record.winner).toBe(1);
   });
 
+  test('a success that was asked for earlier does not make the last check older', () => {
+    const [now, random] = [BEGAN_AT + 60 * SECOND, 0.5];
+    const pending = check(createOrder(), 'TXN-1', answered('pending'), { askedAt: now, now, random });
+    const other = { amount: '2.55', currency: 'GHS' };
+    const paid = { ...answered('success'), other };
+    const record = check(pending, 'TXN-1', paid, { askedAt: BEGAN_AT, now, random });
+    expect(record?.payments[0]?.seen).toMatchObject({ status: 'success', askedAt: now });
+  });
+
   test('no later check changes what is paid', () => {
     const { record } = checkWhenDue(createOrder(), answered('success'));
     const now = BEGAN_AT + DAY;
@@ -85,6 +94,8 @@ describe('the pace of checks', () => {
         ?.nextAt ?? 0) - times.now;
     expect(getWait(60 * SECOND)).toBe(60 * SECOND);
     expect(getWait(DAY)).toBeLessThanOrEqual(60 * 60 * SECOND);
+    const ended = check(createOrder(), 'TXN-1', answered('failed'), { ...times, retryAfter: 60 * SECOND });
+    expect(ended?.payments[0]?.pace).toEqual({ nextAt: times.now + 60 * SECOND, slow: 1 });
   });
 
   test('a notification brings a check forward, and makes no pause longer', () => {
