@@ -271,5 +271,7 @@ test('a sweep holds no more records at once than its handlers and checks', async
   });
   expect(await shop.followUps.sweep()).toMatchObject({ final: 150 });
   expect(Math.max(...claimDue.mock.calls.map(([{ limit }]) => limit))).toBe(10);
+  // Longer than one check, which takes 30 s at most.
+  for (const [{ lease }] of claimDue.mock.calls) expect(lease).toBe(40 * SECOND);
   expect(most).toBe(64);
 });

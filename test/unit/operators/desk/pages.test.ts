@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../../src/stores/index.ts';
-import { API_KEY, charge, PHONE } from '../../../helpers/service.ts';
+import { API_KEY, catchError, charge, PHONE } from '../../../helpers/service.ts';
 import { MINUTE, momo, SECOND, sweepFor } from '../../../helpers/world.ts';
 import { KOFI, openDesk } from './open-desk.ts';
 
@@ -82,6 +82,15 @@ describe('a search', () => {
 
 /** Without what a browser sends, and shows nobody. */
 const seen = (html: string) => html.replaceAll(/<input type="hidden" [^>]*>/g, '');
+
+test('warns before an order or a key that might have been charged is free', async () => {
+  const { shop, own, open, loseResponse } = openDesk();
+  await loseResponse('17');
+  shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await catchError(own.payments.chargeMobileMoney(momo, { idempotencyKey: 'order-18' }));
+  for (const query of ['?order=17', '?key=order-18'])
+    expect((await open(query)).html, query).toContain('the customer pays twice');
+});
 
 describe('an order', () => {
   test('shows its payments, and its history in order of time', async () => {
