@@ -159,12 +159,15 @@ test('close without a timeout waits as long as the calls last', async () => {
 
 // A real timer fires at once if its delay is longer than a timer can hold. A fake one does not.
 test('close without a timeout waits for a call by real timers', async () => {
+  const { promise: sent, resolve: send } = Promise.withResolvers<void>();
   const fetch = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    send();
+    await new Promise((resolve) => setTimeout(resolve, 200));
     throw new TypeError('fetch failed');
   };
   const client = new PaymentsClient({ apiKey: API_KEY, baseUrl: BASE_URL, maxRetries: 0, fetch });
   const hasEnded = watchEnd(client.verify('TXN-1'));
+  await sent;
   await client.close({ timeout: Number.POSITIVE_INFINITY });
   expect(hasEnded()).toBe(true);
 });
