@@ -47,6 +47,26 @@ test('a notification wakes a run and the waits of its process at once', async ()
   expect(clock.now).toBeLessThan(2 * SECOND);
 });
 
+test('a notification wakes a run that is just about to sleep', async () => {
+  let meanwhile = async () => {};
+  const store = wrapStore(memoryStore(), async ({ method }, run) => {
+    const result = await run();
+    if (method === 'countDue') await meanwhile();
+    return result;
+  });
+  const { shop, service, checks, finals, clock } = world({ store });
+  const reference = await chargeKey(shop);
+  void shop.followUps.run();
+  meanwhile = async () => {
+    if (checks.length !== 1 || finals.length > 0) return;
+    service.approve(reference);
+    await shop.followUps.notify(reference);
+  };
+  await clock.until(() => finals.length > 0);
+  // A second apart, and not by the schedule.
+  expect((checks[1]?.at ?? 0) - (checks[0]?.at ?? 0)).toBeLessThan(1_500);
+});
+
 test('a paid payment is not checked again, however long its handler takes', async () => {
   const called: number[] = [];
   const { shop, service, clock, checks } = world({
