@@ -49,6 +49,22 @@ const world = ({ budget, ...given }: Given): Config => ({
 export const configs = {
   /** One customer who presses once. */
   tiny: world({ processes: 1, budget: { presses: 1 }, named: true }),
+  /** A check of a transaction whose record is deleted before it is recorded, and that is pressed for again. */
+  pruneChecked: world({
+    handlers: true,
+    prune: true,
+    persons: 0,
+    budget: { ticks: 0, decisions: 0 },
+    statuses: ['success'],
+    wrong: false,
+  }),
+  /** A person names a transaction by mistake, and another one later. */
+  mistaken: world({
+    takeBack: true,
+    processes: 1,
+    statuses: ['failed'],
+    budget: { decisions: 3, ticks: 0 },
+  }),
   /** Two presses of the same, and a sweep. */
   plain: world({}),
   /** A process freezes before it sends, and a person decides meanwhile. */
