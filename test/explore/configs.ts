@@ -135,6 +135,15 @@ export const configs = {
     charges: 1,
     statuses: ['pending'],
   }),
+  /** A person names a transaction while the process that it was made for is about to record it. */
+  taken: world({
+    orders: ['A', 'B'],
+    processes: 1,
+    charges: 1,
+    sweep: false,
+    statuses: ['pending'],
+    budget: { ticks: 0 },
+  }),
   /** One order that the service answers twice with one transaction. */
   duplicate: world({ duplicates: true, budget: { ticks: 0 }, wrong: false }),
   /** What the handlers are told. */
