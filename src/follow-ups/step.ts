@@ -158,9 +158,10 @@ async function recordChecked(
         // The store can be ahead of `now`, and the next check must not come too soon.
         const record = recordChecks(before, checks, now + records.lead);
         const isOwed = record !== null && listDueCalls(record, now).length > 0;
-        return { record, dueIn: isOwed ? lease : getNaturalPause(record, now), before };
+        // A handler must not hear of what a transaction of the merchant could still roll back.
+        return { record, dueIn: isOwed ? lease : getNaturalPause(record, now), mustCommit: isOwed, before };
       },
-      { known, mustCommit: false },
+      { known },
     );
     reportFinals(name, before, found.record, context);
     const wasOwed = (record: LedgerRecord | null) =>

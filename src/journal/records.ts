@@ -38,6 +38,8 @@ interface Ruled {
    * case.
    */
   readonly dueIn?: number | null;
+  /** As in {@link RecordChange}, if it is not that of the options. */
+  readonly mustCommit?: boolean;
 }
 
 export interface ChangeOptions {
@@ -144,7 +146,7 @@ export class Records {
         expected: found.version,
         version,
         text: JSON.stringify(record),
-        mustCommit,
+        mustCommit: ruled.mustCommit ?? mustCommit,
         index: createIndex(record, now, dueIn),
       };
       const written = { ...ruled, found: { record, version } };

@@ -117,7 +117,10 @@ function putCompleted(before: LedgerRecord, payment: Payment, completed: Payment
 
 function dropGuess(payment: Payment): Payment {
   const { charge, attempts } = payment;
-  if (charge.is === 'sending') return { ...payment, charge: { is: 'sending', until: charge.until } };
+  if (charge.is === 'sending') {
+    const { named: _, ...sending } = charge;
+    return { ...payment, charge: sending };
+  }
   if (charge.is !== 'unknown' || charge.why !== 'notified') return payment;
   const isAdded = attempts === 0;
   return {

@@ -9,12 +9,19 @@ export const FOLLOWED_FOR = 7 * 24 * 60 * 60 * 1000;
 /** How long checks must fail for good until a person is needed, in milliseconds. */
 const UNREADABLE_AFTER = 24 * 60 * 60 * 1000;
 
-/** A process sends the request, and its lease is not over. */
-export const isSending = ({ charge }: Payment, now: number) => charge.is === 'sending' && now < charge.until;
+/** How far a process can be behind the store's clock, in milliseconds: longer than a read takes. */
+export const MAX_LAG = 60_000;
+
+/** A process sends the request, and its lease is not over. It is, if it began later than now: the store's clock was set back. */
+export function isSending({ charge }: Payment, now: number): boolean {
+  if (charge.is !== 'sending') return false;
+  const { until, lease = until } = charge;
+  return now < until && until - lease <= now + MAX_LAG;
+}
 
 /** A charge might exist, and nothing but a person or the process that sent it can tell. */
-export const isUnresolved = ({ charge }: Payment, now: number) =>
-  charge.is === 'unknown' || (charge.is === 'sending' && now >= charge.until);
+export const isUnresolved = (payment: Payment, now: number) =>
+  payment.charge.is === 'unknown' || (payment.charge.is === 'sending' && !isSending(payment, now));
 
 /** The money came, as it was asked for or as a person takes it. */
 export const isPaid = (payment: Payment) =>

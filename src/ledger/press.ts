@@ -147,7 +147,7 @@ function beginNext(record: LedgerRecord, pressing: Press): Pressed {
   if (!hasRoom(record)) return { record, decision: { do: 'limit' } };
   const number = reused ? payments.length : payments.length + 1;
   const pressed = record.presses + 1;
-  const charge = { is: 'sending', until: now + lease } as const;
+  const charge = { is: 'sending', until: now + lease, lease } as const;
   const payment = createPayment(ask, reused, { charge, pressed, createdAt: now });
   const claimed = putPayment({ ...record, presses: pressed }, number, payment);
   return { record: claimed, decision: { do: 'send', number } };

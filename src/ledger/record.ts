@@ -28,6 +28,8 @@ const chargeSchema = z.discriminatedUnion('is', [
   z.object({
     is: z.literal('sending'),
     until: time,
+    /** How long before that it was claimed or renewed, in milliseconds. */
+    lease: z.optional(z.number()),
     /** The transaction, if a webhook named one meanwhile. */
     named: z.optional(z.string()),
   }),

@@ -58,8 +58,10 @@ type Write = JournalStore['write'];
 /** Returns the state of the latest payment that a write of a key records; `undefined`: it records a claim of a reference. */
 export function stateOf(text: string): JournalState | undefined {
   const record = parseLedgerRecord(JSON.parse(text));
-  // At the start of time no lease is over.
-  return record && toEntry({ kind: record.kind, id: '' }, record, record.payments.length, 0).state;
+  const charge = record?.payments.at(-1)?.charge;
+  // At the end of its lease a payment is still being sent.
+  const now = charge?.is === 'sending' ? charge.until - 1 : 0;
+  return record && toEntry({ kind: record.kind, id: '' }, record, record.payments.length, now).state;
 }
 
 /** Records in a map that a test can read and break, for journals with this lease. */

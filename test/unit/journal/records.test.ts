@@ -3,6 +3,7 @@ import { JournalError } from '../../../src/index.ts';
 import { getRecords } from '../../../src/journal/core.ts';
 import { Records } from '../../../src/journal/records.ts';
 import { MAX_DUE_IN } from '../../../src/journal/store.ts';
+import { renew } from '../../../src/ledger/outcome.ts';
 import { createRecord } from '../../../src/ledger/press.ts';
 import type { LedgerRecord } from '../../../src/ledger/record.ts';
 import { createJournal, type JournalStore, memoryStore } from '../../../src/stores/index.ts';
@@ -169,6 +170,23 @@ describe('the clock', () => {
     }
     await open().resolve('order-17', 'not_charged', note);
     expect(await open().read('order-17')).toMatchObject({ resolutions: [{ at: now + LEASE }] });
+  });
+
+  test.each([
+    ['claimed', 0],
+    ['renewed', HOUR],
+  ])('can be set back: what was %s before is not being sent until it is as late again', async (_, later) => {
+    const { clock, open } = openShared();
+    const journal = open();
+    const { facts } = await claimKey(journal, 'order-17');
+    clock.now += later;
+    await getRecords(open()).change(facts.name, (before, now) => ({
+      record: renew(before, facts.ask.attempt, { lease: LEASE, now }),
+    }));
+    expect(await open().read('order-17')).toMatchObject({ state: 'begun' });
+    clock.now -= HOUR;
+    expect(await open().read('order-17')).toMatchObject({ state: 'unknown' });
+    await open().resolve('order-17', 'not_charged', note);
   });
 
   test('runs on between two reads', async () => {

@@ -1,8 +1,11 @@
 /** Sequences of events that once lost money. Each test has the one that was seen, and a variation of it. */
 
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
 import { ConfigurationError, type PaymentsClientOptions } from '../../../src/index.ts';
 import { memoryStore } from '../../../src/stores/index.ts';
+import { createConnectionRunner } from '../../../src/stores/sqlite/connection.ts';
+import { createSqliteStore } from '../../../src/stores/sqlite/store.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -284,3 +287,18 @@ test.each(
     expect(written.mock.calls).toEqual([[expect.stringMatching(`${reference}.*not recorded, key "17/1"`)]]);
   },
 );
+
+test('a transaction of the merchant that begins during a sweep takes no payment back that onPaid heard of', async () => {
+  const database = new DatabaseSync(':memory:');
+  const { shop, service, paid } = world({
+    store: createSqliteStore(createConnectionRunner(database), 'payments_journal'),
+    respond({ method }) {
+      if (method === 'GET' && !database.isTransaction) database.exec('BEGIN');
+      return undefined;
+    },
+  });
+  service.approve(getReference(await shop.orders.charge('17', momo)));
+  await sleep(MINUTE);
+  expect(String(await catchError(shop.orders.sweep()))).toContain('inside a transaction');
+  expect(paid).toEqual([]);
+});
