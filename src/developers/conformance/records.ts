@@ -1,3 +1,4 @@
+import type { JournalStore, RecordWrite } from '../../journal/store.ts';
 import {
   assert,
   CLOCK_TOLERANCE,
@@ -107,9 +108,11 @@ export const recordCases: ConformanceCases = {
     for (const key of createKeys(10)) {
       let expected: string | null = null;
       for (const round of ['an insert', 'a replacement', 'a second replacement']) {
-        const changes = [...handles, ...handles, ...handles].map((handle) => {
-          const change = { ...createWrite(key).change, expected };
-          return handle.write(key, change).then((isWritten) => (isWritten ? [change] : []));
+        const changes = [...handles, ...handles, ...handles].map(async (handle, index) => {
+          const write = { key, change: { ...createWrite(key).change, expected } };
+          const isWritten =
+            index % 2 === 0 ? await writeTogether(handle, write) : await handle.write(key, write.change);
+          return isWritten ? [write.change] : [];
         });
         const [written, ...more] = (await Promise.all(changes)).flat();
         const count = more.length + Number(written !== undefined);
@@ -191,6 +194,12 @@ export const recordCases: ConformanceCases = {
     await expectRecord(later, 'order 2', second, 'after all handles were closed');
   },
 };
+
+/** Writes a record together with another one, as the journal does if others write too. */
+async function writeTogether(store: JournalStore, write: RecordWrite): Promise<boolean> {
+  const [result] = (await store.writeAll?.([write, createWrite(write.change.version)]).catch(() => [])) ?? [];
+  return result ?? (await store.write(write.key, write.change));
+}
 
 const describeText = (text: string) =>
   `${JSON.stringify(text.length > 60 ? `${text.slice(0, 20)}…${text.slice(-5)}` : text)} (${text.length} characters)`;

@@ -89,6 +89,23 @@ const writeTogether = (
     },
   }));
 
+/** Compares all of several writes, and then makes those that were right, whatever there is by then. */
+const compareFirst = () =>
+  shareStores(({ read, write }) => ({
+    async writeAll(writes) {
+      const readVersion = async (key: string) => (await read(key)).record?.version ?? null;
+      const found = await Promise.all(writes.map(({ key }) => readVersion(key)));
+      await pause(1);
+      return await Promise.all(
+        writes.map(async ({ key, change: given }, index) =>
+          found[index] === given.expected
+            ? await write(key, { ...given, expected: await readVersion(key) })
+            : false,
+        ),
+      );
+    },
+  }));
+
 /** Opens handles whose clocks each show another time. */
 function openOwnClocks() {
   let handles = 0;
@@ -138,6 +155,7 @@ export const brokenStores: readonly BrokenStore[] = [
     '000 ms before the one that another handle read',
     openOwnClocks(),
   ],
+  ['lets one of many writes of a key at once succeed', 'of 12 writes at once succeeded', compareFirst()],
   [SHOWN, 'read returned no record, after a write', () => memoryStore()],
   [SHOWN, 'read returned another version than was written, after a write', openCaches()],
   [
