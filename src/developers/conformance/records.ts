@@ -82,8 +82,8 @@ export const recordCases: ConformanceCases = {
     const [store, other] = [await context.openHandle(), await context.openHandle()];
     const key = 'order 17';
     const tryWrite = async (expected: string | null, isRight: boolean, situation: string) => {
-      const { change } = createWrite(key);
-      const isWritten = await other.write(key, { ...change, expected });
+      const { change } = createWrite(key, null, expected);
+      const isWritten = await other.write(key, change);
       assert(isWritten === isRight, `write returned ${isWritten}, ${situation}`);
       await expectRecord(store, key, isWritten ? change : kept, `after a write: ${situation}`);
       if (isWritten) kept = change;
@@ -109,9 +109,11 @@ export const recordCases: ConformanceCases = {
       let expected: string | null = null;
       for (const round of ['an insert', 'a replacement', 'a second replacement']) {
         const changes = [...handles, ...handles, ...handles].map(async (handle, index) => {
-          const write = { key, change: { ...createWrite(key).change, expected } };
-          const isWritten =
-            index % 2 === 0 ? await writeTogether(handle, write) : await handle.write(key, write.change);
+          const write = createWrite(key, null, expected);
+          const isTogether = index % 2 === 0;
+          const isWritten = await (isTogether
+            ? writeTogether(handle, write)
+            : handle.write(key, write.change));
           return isWritten ? [write.change] : [];
         });
         const [written, ...more] = (await Promise.all(changes)).flat();
@@ -160,15 +162,14 @@ export const recordCases: ConformanceCases = {
     const kept = await writeRecord(other, taken);
     const before = await writeRecord(other, changed);
     const writes = free.map((key, index) => createWrite(key, { createdAt: index, dueAt: index }));
-    const replacement = createWrite(changed);
     writes.splice(3, 0, createWrite(taken));
-    writes.splice(6, 0, { key: changed, change: { ...replacement.change, expected: before.version } });
-    const lost = { ...createWrite('order lost').change, expected: 'of no record' };
-    writes.push({ key: 'order lost', change: lost });
+    writes.splice(6, 0, createWrite(changed, null, before.version));
+    const lost = createWrite('order lost', null, 'of no record');
+    writes.push(lost);
     const results = (await store.writeAll?.(writes)) ?? [];
     for (const [index, { key, change }] of writes.entries()) {
       const result = results[index] ?? (await store.write(key, change));
-      const isRight = key !== taken && change !== lost;
+      const isRight = key !== taken && change !== lost.change;
       assert(
         result === isRight,
         `the result of write ${index + 1} of ${writes.length} together is ${result}`,
@@ -197,8 +198,8 @@ export const recordCases: ConformanceCases = {
 
 /** Writes a record together with another one, as the journal does if others write too. */
 async function writeTogether(store: JournalStore, write: RecordWrite): Promise<boolean> {
-  const [result] = (await store.writeAll?.([write, createWrite(write.change.version)]).catch(() => [])) ?? [];
-  return result ?? (await store.write(write.key, write.change));
+  const results = await store.writeAll?.([write, createWrite(write.change.version)]).catch(() => undefined);
+  return results?.[0] ?? (await store.write(write.key, write.change));
 }
 
 const describeText = (text: string) =>
