@@ -33,7 +33,6 @@ export const exhaustiveOnly = [
   'test/unit/polling/processes.test.ts',
   'test/unit/developers/probe/process.test.ts',
   'test/unit/developers/sandbox/{cli,installed}.test.ts',
-  'test/unit/developers/mock/printing.test.ts',
   'test/unit/types/*.test.ts',
 ];
 

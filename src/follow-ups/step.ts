@@ -13,7 +13,7 @@ import type { RecordKind } from '../journal/store.ts';
 import { getPause, MAX_PAUSE } from '../ledger/check.ts';
 import { getDueAt, listDueChecks, listOwed, type OwedCall } from '../ledger/order.ts';
 import { isEnded, isFollowed, isPaid, referenceOf, seenOf } from '../ledger/payment.ts';
-import type { LedgerRecord, Payment } from '../ledger/record.ts';
+import { type LedgerRecord, type Payment, toPlannedTime } from '../ledger/record.ts';
 import { tell, tellLater } from '../ledger/tell.ts';
 import { redactUnknownSecrets } from '../support/redact.ts';
 import { sanitizeError } from '../support/sanitize-error.ts';
@@ -179,7 +179,7 @@ const getNaturalPause = (record: LedgerRecord | null, now: number) => {
 /** After a handler failed, nothing is told for a pause. */
 function listDueCalls(record: LedgerRecord, now: number): OwedCall[] {
   const { telling } = record;
-  return telling && telling.retryAt > now ? [] : listOwed(record, now);
+  return telling && toPlannedTime(now, telling.retryAt) > now ? [] : listOwed(record, now);
 }
 
 function reportFinals(

@@ -49,6 +49,22 @@ const world = ({ budget, ...given }: Given): Config => ({
 export const configs = {
   /** One customer who presses once. */
   tiny: world({ processes: 1, budget: { presses: 1 }, named: true }),
+  /** A check of a transaction whose record is deleted before it is recorded, and that is pressed for again. */
+  pruneChecked: world({
+    handlers: true,
+    prune: true,
+    persons: 0,
+    budget: { ticks: 0, decisions: 0 },
+    statuses: ['success'],
+    wrong: false,
+  }),
+  /** A person names a transaction by mistake, and another one later. */
+  mistaken: world({
+    takeBack: true,
+    processes: 1,
+    statuses: ['failed'],
+    budget: { decisions: 3, ticks: 0 },
+  }),
   /** Two presses of the same, and a sweep. */
   plain: world({}),
   /** A process freezes before it sends, and a person decides meanwhile. */
@@ -118,6 +134,15 @@ export const configs = {
     sweep: false,
     charges: 1,
     statuses: ['pending'],
+  }),
+  /** A person names a transaction while the process that it was made for is about to record it. */
+  taken: world({
+    orders: ['A', 'B'],
+    processes: 1,
+    charges: 1,
+    sweep: false,
+    statuses: ['pending'],
+    budget: { ticks: 0 },
   }),
   /** One order that the service answers twice with one transaction. */
   duplicate: world({ duplicates: true, budget: { ticks: 0 }, wrong: false }),

@@ -5,7 +5,7 @@ import { explore } from './search.ts';
 
 /** How many states of each world are visited: in the short form, only small worlds are visited whole. */
 const MAX_STATES = chooseSize(800, 12_000);
-const SMALL = ['tiny', 'overdue', 'late'];
+const SMALL = ['tiny', 'overdue', 'late', 'pruneChecked', 'taken'];
 
 test.each(Object.entries(configs))('the rules hold in every order of events: %s', (name, config) => {
   const maxStates = SMALL.includes(name) ? config.maxStates : MAX_STATES;

@@ -76,6 +76,8 @@ function judgeConclusions(record: LedgerRecord): string {
 /** Returns why a payment must be listed. */
 function judgePayment(record: LedgerRecord, payment: Payment, number: number): string {
   if (payment.charge.is !== 'made') return '';
+  const { reference } = rules.seenOf(payment) ?? payment.charge.result;
+  if (reference !== payment.charge.result.reference) return 'counts as what was seen of another transaction';
   if (rules.isSuccess(payment))
     return number === record.winner ? '' : 'was seen success, and is not the winner';
   const { askedAt = 0, notFoundSince = askedAt } = rules.seenOf(payment) ?? {};

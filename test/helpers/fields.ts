@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 
 /** Returns an object's own field, or `undefined` if it inherits it. */
-export function readOwnField(object: unknown, name: string): unknown {
+function readOwnField(object: unknown, name: string): unknown {
   return Object.getOwnPropertyDescriptor(Object(object), name)?.value;
 }
 

@@ -180,6 +180,13 @@ test('a check is one request and plain JSON', async () => {
   expect(checks).toHaveLength(1);
 });
 
+test.each(['success', 'failed', 'abandoned'] as const)('a check shows that %s is final', async (status) => {
+  const { payments, service, clock, reference } = await charged();
+  service.settleAfter(reference, SECOND, status);
+  await clock.pass(2 * SECOND);
+  expect(await payments.check(reference)).toMatchObject({ status, final: true });
+});
+
 test('a check is one request, also when it fails', async () => {
   const { payments, service, reference, checks } = await charged({ client: { maxRetries: 2 } });
   service.fault('verify', { kind: 'status', status: 503 });

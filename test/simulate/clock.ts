@@ -10,37 +10,32 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Random } from './random.ts';
 
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const DAY = 24 * 60 * MINUTE;
+
 const START = Date.UTC(2026, 10, 1);
 
 const MAX_EVENTS_AT_ONCE = 20_000;
 
 /** What has a clock of its own. */
-export interface Host {
-  readonly name: string;
-  isDead: boolean;
-  frozenUntil: number;
-  /** When it hears what was sent to it while it was frozen: a machine that slept hears that only once it is sent again. */
-  hearsAt: number;
-  /** How far its wall clock is ahead of the world, in milliseconds. It can be set. */
-  ahead: number;
-  /** How fast its clocks go. */
-  readonly rate: number;
-  /** For how long it was frozen, in milliseconds. */
-  frozenFor: number;
-  /** For how much of that its machine slept: its monotonic clock stood still then. */
-  slept: number;
-}
-
-export const createHost = (name: string, rate = 1, ahead = 0): Host => ({
+export const createHost = (name: string, rate = 1, ahead = 0) => ({
   name,
   isDead: false,
   frozenUntil: 0,
+  /** When it hears what was sent to it while it was frozen: a machine that slept hears that only once it is sent again. */
   hearsAt: 0,
+  /** For how long it was frozen, in milliseconds. */
   frozenFor: 0,
-  ahead,
-  rate,
+  /** For how much of that its machine slept: its monotonic clock stood still then. */
   slept: 0,
+  /** How far its wall clock is ahead of the world, in milliseconds. It can be set. */
+  ahead,
+  /** How fast its clocks go. */
+  rate,
 });
+
+export type Host = ReturnType<typeof createHost>;
 
 /** What runs now. */
 export const hosts = new AsyncLocalStorage<Host | undefined>();
@@ -50,29 +45,27 @@ let worlds = 0;
 const toHex = (number: number, length: number) => number.toString(16).padStart(length, '0');
 
 interface Event {
-  readonly id: number;
+  /** A timer waits for time to pass on its host. A turn of the event loop ends after all else of its time. */
+  readonly kind: 'work' | 'message' | 'timer' | 'turn';
   at: number;
-  /** Events of one time come in any order, but a turn of the event loop ends after all of them. */
-  readonly order: number;
   readonly run: () => void;
   readonly host: Host | undefined;
-  readonly every: number | undefined;
-  /** It waits for time to pass on its host. */
-  readonly isTimer: boolean;
-  readonly isMessage: boolean;
+  /** Of a timer that repeats: how often, in milliseconds. */
+  readonly every?: number | undefined;
 }
 
 /** When its host gets to it. */
-function findTime({ at, host, isMessage }: Event): number {
+function findTime({ kind, at, host }: Event): number {
   if (!host || host.frozenUntil <= at) return at;
-  return isMessage ? host.hearsAt : host.frozenUntil;
+  return kind === 'message' ? host.hearsAt : host.frozenUntil;
 }
 
 export class VirtualClock {
   now = START;
   readonly random: Random;
   readonly #order: Random;
-  readonly #events = new Map<number, Event>();
+  /** By the id of each. Events of one time come in any `order`. */
+  readonly #events = new Map<number, Event & { readonly order: number }>();
   /** Something asks for timers again and again at one instant, and would block its process for ever. */
   isSpinning = false;
   /** When the last event was added, and how many were at that instant. */
@@ -105,33 +98,31 @@ export class VirtualClock {
 
   /** Runs something of the world after a delay. */
   after(delay: number, run: () => void): void {
-    this.#add({ at: this.now + delay, run, host: undefined });
+    this.#add({ kind: 'work', at: this.now + delay, run, host: undefined });
   }
 
   /** A message reaches a process. */
   deliver(host: Host | undefined, delay: number, run: () => void): void {
-    this.#add({ at: this.now + delay, run, host, isMessage: true });
+    this.#add({ kind: 'message', at: this.now + delay, run, host });
   }
 
   setTimer(run: () => void, delay: unknown, repeats: boolean): number {
     const host = hosts.getStore();
     const wait = Math.max(1, Number(delay) || 0) / (host?.rate ?? 1);
-    return this.#add({ at: this.now + wait, run, host, isTimer: true, every: repeats ? wait : undefined });
+    return this.#add({ kind: 'timer', at: this.now + wait, run, host, every: repeats ? wait : undefined });
   }
 
   setImmediate(run: () => void): number {
-    return this.#add({ at: this.now, run, host: hosts.getStore(), isTurn: true });
+    return this.#add({ kind: 'turn', at: this.now, run, host: hosts.getStore() });
   }
 
-  #add(event: Pick<Event, 'at' | 'run' | 'host'> & Partial<Event> & { isTurn?: boolean }): number {
-    const { at, run, host, every, isTimer = false, isMessage = false, isTurn = false } = event;
-    const id = ++this.#ids;
+  #add(event: Event): number {
     if (this.#added.at !== this.now) Object.assign(this.#added, { at: this.now, count: 0 });
     this.isSpinning ||= ++this.#added.count > MAX_EVENTS_AT_ONCE;
     if (this.isSpinning) throw new Error('This never ends.');
-    const order = (isTurn ? 1 : 0) + this.#order.next();
-    this.#events.set(id, { id, at, order, run, host, every, isTimer, isMessage });
-    return id;
+    const order = (event.kind === 'turn' ? 1 : 0) + this.#order.next();
+    this.#events.set(++this.#ids, { ...event, order });
+    return this.#ids;
   }
 
   clear(id: unknown): void {
@@ -145,12 +136,13 @@ export class VirtualClock {
     host.frozenFor += duration;
     if (!sleeps) return;
     host.slept += duration;
-    for (const event of this.#events.values()) if (event.host === host && event.isTimer) event.at += duration;
+    for (const event of this.#events.values())
+      if (event.host === host && event.kind === 'timer') event.at += duration;
   }
 
   /** The timers that a process has not cleared. */
   countTimersOf = (host: Host) =>
-    [...this.#events.values()].filter((event) => event.host === host && event.isTimer).length;
+    [...this.#events.values()].filter((event) => event.host === host && event.kind === 'timer').length;
 
   /** Lets time pass, event by event, until a time, or until a condition holds. */
   async run(until: number, isOver = () => false): Promise<void> {
@@ -159,7 +151,6 @@ export class VirtualClock {
       const event = this.#takeNext(until);
       if (!event) break;
       this.now = Math.max(this.now, event.at);
-      if (event.every !== undefined) this.#events.set(event.id, { ...event, at: this.now + event.every });
       hosts.run(event.host, event.run);
       await settle();
     }
@@ -167,18 +158,20 @@ export class VirtualClock {
   }
 
   #takeNext(until: number): Event | undefined {
-    let next: Event | undefined;
-    for (const event of this.#events.values()) {
-      const { host } = event;
-      if (host?.isDead) this.#events.delete(event.id);
+    let next: [number, Event & { order: number }] | undefined;
+    for (const [id, event] of this.#events)
+      if (event.host?.isDead) this.#events.delete(id);
       else {
         event.at = findTime(event);
-        if (!next || event.at < next.at || (event.at === next.at && event.order < next.order)) next = event;
+        const isNext =
+          !next || event.at < next[1].at || (event.at === next[1].at && event.order < next[1].order);
+        if (isNext) next = [id, event];
       }
-    }
-    if (!next || next.at > until) return undefined;
-    this.#events.delete(next.id);
-    return next;
+    if (!next || next[1].at > until) return undefined;
+    const [id, event] = next;
+    if (event.every === undefined) this.#events.delete(id);
+    else this.#events.set(id, { ...event, at: Math.max(this.now, event.at) + event.every });
+    return event;
   }
 }
 
@@ -194,19 +187,7 @@ export function useClock(next: VirtualClock): void {
   clock = next;
 }
 
-class Handle {
-  readonly #id: number;
-
-  constructor(id: number) {
-    this.#id = id;
-  }
-
-  ref() {}
-  unref() {}
-  [Symbol.toPrimitive] = () => this.#id;
-}
-
-const handle = (id: number) => new Handle(id);
+const handle = (id: number) => ({ ref() {}, unref() {}, [Symbol.toPrimitive]: () => id });
 const clear = (id: unknown) => clock.clear(id);
 /** The package takes one with this getter for the runtime's own. */
 const immediate = Object.defineProperty(

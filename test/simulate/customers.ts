@@ -1,7 +1,8 @@
 /** Customers press, and callers charge under a key of their own: at the same moment too, in any process. */
 
-import type { OrderPressOptions, OrderStatus } from '../../src/orders/index.ts';
-import { describe, MINUTE, type Press } from './facts.ts';
+import type { OrderStatus } from '../../src/orders/index.ts';
+import { MINUTE, SECOND } from './clock.ts';
+import { describe, type Press } from './facts.ts';
 import { CALL_LIMIT } from './invariants.ts';
 import type { Random } from './random.ts';
 import type { Process } from './shop.ts';
@@ -16,8 +17,20 @@ interface PlannedPress extends Pick<Press, 'id' | 'order' | 'startAnother' | 'am
   readonly leavesAfter: number;
 }
 
+const PHONES = ['0244123456', '0244123456', '0244123457'] as const;
+
+const AMOUNTS = [...Array<string>(17).fill('10.00'), '12.00', '12.00', '12.00', '1000.00'];
+
+/** A number, or a page. */
+const pickPhone = (random: Random) => (random.chance(0.2) ? undefined : random.pick(PHONES));
+
+export const planPresses = (random: Random, orders: readonly string[], busyFor: number): PlannedPress[] => [
+  ...planBursts(random, orders, busyFor),
+  ...planKeyCalls(random),
+];
+
 /** Presses come in bursts: what is interesting happens when they meet. */
-export function planPresses(random: Random, orders: readonly string[], busyFor: number): PlannedPress[] {
+function planBursts(random: Random, orders: readonly string[], busyFor: number): PlannedPress[] {
   const presses: PlannedPress[] = [];
   for (let burst = random.between(2, 7); burst > 0; burst--) {
     const begins = random.between(0, busyFor * 0.8);
@@ -33,8 +46,9 @@ export function planPresses(random: Random, orders: readonly string[], busyFor: 
         order: own,
         place: random.next(),
         startAnother,
-        amount: random.chance(0.8) ? '10.00' : random.pick(['12.00', '12.00', '12.00', '1000.00']),
-        phone: keepPhone(random, phone, startAnother),
+        amount: random.pick(AMOUNTS),
+        // Who wants another payment mostly names another number.
+        phone: random.chance(startAnother ? 0.3 : 0.7) ? phone : pickPhone(random),
         waits: random.chance(0.4),
         leavesAfter: random.between(0, 4_000),
       });
@@ -43,130 +57,108 @@ export function planPresses(random: Random, orders: readonly string[], busyFor: 
   return presses;
 }
 
-const PHONES = ['0244123456', '0244123456', '0244123457'] as const;
+/** The key of a caller's own. */
+const KEY = 'k1';
 
-/** A number, or a page. */
-const pickPhone = (random: Random) => (random.chance(0.2) ? undefined : random.pick(PHONES));
-
-/** Who wants another payment mostly names another number. */
-const keepPhone = (random: Random, phone: Press['phone'], startAnother: boolean) =>
-  random.chance(startAnother ? 0.3 : 0.7) ? phone : pickPhone(random);
+function planKeyCalls(random: Random): PlannedPress[] {
+  const begins = random.between(0, 8 * MINUTE);
+  return Array.from({ length: random.between(1, 4) }, (_, index) => ({
+    id: `${KEY}-${index + 1}`,
+    at: begins + (random.chance(0.5) ? random.between(0, 50) : random.between(0, 3 * MINUTE)),
+    order: KEY,
+    place: random.next(),
+    startAnother: false,
+    amount: '10.00',
+    phone: PHONES[0],
+    waits: false,
+    leavesAfter: 0,
+  }));
+}
 
 export function press(world: World, planned: PlannedPress): void {
   const { clock, facts } = world;
   const process = world.pickProcess(planned.place);
   if (!process) return;
-  const { order, amount, phone, startAnother, id } = planned;
-  const pressed: Press = { ...planned, process, startedAt: clock.now, endedAt: undefined, state: undefined };
+  const { id, order, amount, phone, startAnother } = planned;
+  const begun = { process, startedAt: clock.now, endedAt: undefined, state: undefined, hasConnected: false };
+  const pressed: Press = { ...planned, ...begun };
   facts.presses.set(id, pressed);
   world.count('happened: press');
   world.say(
     `${process.name}: press ${id} ${amount} ${phone ?? 'page'}${startAnother ? ' startAnother' : ''}`,
   );
-  world.do(process, async () => {
-    const abort = new AbortController();
-    let abortedAt: number | undefined;
-    const limits = (what: string, startedAt: number, limit: number) => {
-      const now = clock.readAwake(process);
-      const isPress = what.startsWith('press');
-      const abortedFor = abortedAt === undefined || !isPress ? undefined : now - abortedAt;
-      world.judge('ended', { what, awake: now - startedAt, limit, abortedFor, press: pressed });
-    };
-    if (world.swarm.happens('customer: leaves'))
-      clock.deliver(process, planned.leavesAfter, () => {
-        abortedAt = clock.readAwake(process);
-        abort.abort(new Error('the customer left'));
-      });
+  const abort = new AbortController();
+  let abortedAt = Number.POSITIVE_INFINITY;
+  if (order !== KEY && world.swarm.happens('customer: leaves'))
+    clock.deliver(process, planned.leavesAfter, () => {
+      abortedAt = clock.readAwake(process);
+      abort.abort(new Error('the customer left'));
+    });
+  const limit = async (
+    call: string,
+    limits: { limit: number; ifFrozen?: number },
+    act: () => Promise<void>,
+  ) => {
     const startedAt = clock.readAwake(process);
-    const options = { startAnother, signal: abort.signal };
-    try {
-      const status = await callPress(process, planned, options);
-      pressed.state = status.state;
-      hear(world, `press ${id}`, status, pressed.startedAt);
-    } finally {
-      pressed.endedAt = clock.now;
-      limits(`press ${id}`, startedAt, CALL_LIMIT);
-    }
-    if (planned.waits) await wait(world, process, order, limits);
-    await read(world, process, order, limits);
+    const { frozenFor } = process;
+    await act().finally(() => {
+      if (call === 'press') pressed.endedAt = clock.now;
+      const now = clock.readAwake(process);
+      const { limit, ifFrozen = limit } = limits;
+      world.judge('ended', {
+        what: `${call} ${id}`,
+        awake: now - startedAt,
+        limit: process.frozenFor === frozenFor ? limit : ifFrozen,
+        abortedFor: call === 'press' ? now - abortedAt : 0,
+        press: pressed,
+      });
+    });
+  };
+  const { orders } = process;
+  world.do(process, async () => {
+    await limit('press', { limit: CALL_LIMIT }, () => callShop(world, pressed, process, abort.signal));
+    if (order === KEY) return;
+    if (planned.waits)
+      // A process that wakes after the deadline makes one check, within 10 s.
+      await limit('wait', { limit: 92 * SECOND, ifFrozen: 103 * SECOND }, async () =>
+        hear(world, 'wait', clock.now, await orders.wait(order, { timeout: 90 * SECOND })),
+      );
+    await limit('read', { limit: 16 * SECOND }, async () =>
+      hear(world, 'read', clock.now, await orders.read(order)),
+    );
   });
 }
 
-const callPress = (
-  { orders }: Process,
-  { order, id, amount, phone }: PlannedPress,
-  options: OrderPressOptions,
-): Promise<OrderStatus> => {
+async function callShop(world: World, press: Press, process: Process, signal: AbortSignal): Promise<void> {
+  const { order, id, amount, phone, startAnother } = press;
+  if (order === KEY) return await chargeKey(world, process, press);
   const price = { amount, currency: 'GHS', customer_email: `${order}.${id}@example.com` };
-  return phone === undefined
-    ? orders.checkout(order, price, options)
-    : orders.charge(order, { ...price, phone, network: 'mtn' }, options);
-};
-
-type Limits = (what: string, startedAt: number, limit: number) => void;
-
-async function wait(world: World, process: Process, order: string, limits: Limits): Promise<void> {
-  const { clock } = world;
-  const since = clock.now;
-  const startedAt = clock.readAwake(process);
-  const { frozenFor } = process;
-  try {
-    hear(world, 'wait', await process.orders.wait(order, { timeout: 90_000 }), since);
-  } finally {
-    // A process that wakes after the deadline makes one check, within 10 s.
-    limits(`wait of ${order}`, startedAt, process.frozenFor === frozenFor ? 92_000 : 103_000);
-  }
+  const options = { startAnother, signal };
+  const pressing =
+    phone === undefined
+      ? process.orders.checkout(order, price, options)
+      : process.orders.charge(order, { ...price, phone, network: 'mtn' }, options);
+  const status = await pressing;
+  press.state = status.state;
+  hear(world, `press ${id}`, press.startedAt, status);
 }
 
-async function read(world: World, process: Process, order: string, limits: Limits): Promise<void> {
-  const { clock } = world;
-  const since = clock.now;
-  const startedAt = clock.readAwake(process);
-  try {
-    hear(world, 'read', await process.orders.read(order), since);
-  } finally {
-    limits(`read of ${order}`, startedAt, 16_000);
-  }
+async function chargeKey(world: World, { name, payments }: Process, { amount, phone = '' }: Press) {
+  // The same for each call: other input is refused.
+  const input = { amount, phone, customer_email: `${KEY}.${KEY}@example.com`, network: 'mtn' } as const;
+  const { reference, replayed } = await payments.chargeMobileMoney(input, { idempotencyKey: KEY });
+  world.say(`${name}: ${KEY} is ${reference}${replayed ? ', replayed' : ''}`);
+  world.count(replayed ? 'key: replayed' : 'key: charged');
 }
 
-export function hear(world: World, what: string, status: OrderStatus, since: number): void {
+/** A call returned how far an order is. `since`: when the call began. */
+export function hear(world: World, what: string, since: number, status: OrderStatus): void {
   const { order, state } = status;
   const payment = 'payment' in status ? ` ${status.payment.key} ${status.payment.reference ?? '-'}` : '';
   const reason = 'reason' in status ? ` ${status.reason}` : '';
   const error = 'error' in status && status.error ? ` ${describe(status.error)}` : '';
   world.say(`${what} of ${order}: ${state}${payment}${reason}${error}`);
   world.count(`state: ${state}`);
-  if (state === 'paid') world.facts.hear(order, status.payment);
+  if (state === 'paid') world.facts.hearPaid(order, status.payment.reference ?? '', world.clock.now);
   world.judge('status', { status, since, what });
-}
-
-/** Calls with an idempotency key of the caller's own. */
-export function planKeyCalls(world: World, random: Random, key: string): void {
-  const begins = random.between(0, 8 * MINUTE);
-  for (let call = random.between(1, 4); call > 0; call--) {
-    const at = begins + (random.chance(0.5) ? random.between(0, 50) : random.between(0, 3 * MINUTE));
-    const process = random.next();
-    if (world.isLeftOut(`${key}-${call}`)) continue;
-    world.clock.after(at, () => chargeKey(world, world.pickProcess(process), key));
-  }
-}
-
-function chargeKey(world: World, process: Process | undefined, key: string): void {
-  if (!process) return;
-  world.say(`${process.name}: charge under ${key}`);
-  world.do(process, async () => {
-    const startedAt = world.clock.readAwake(process);
-    const input = { amount: '10.00', customer_email: `${key}.${key}@example.com`, network: 'mtn' } as const;
-    try {
-      const result = await process.payments.chargeMobileMoney(
-        { ...input, phone: '0244123456' },
-        { idempotencyKey: key },
-      );
-      world.say(`${process.name}: ${key} is ${result.reference}${result.replayed ? ', replayed' : ''}`);
-      world.count(result.replayed ? 'key: replayed' : 'key: charged');
-    } finally {
-      const awake = world.clock.readAwake(process) - startedAt;
-      world.judge('ended', { what: `charge under ${key}`, awake, limit: CALL_LIMIT });
-    }
-  });
 }

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type JournalStore, memoryStore, type RecordWrite } from '../../src/stores/index.ts';
 import { createConnectionRunner } from '../../src/stores/sqlite/connection.ts';
 import { createSqliteStore } from '../../src/stores/sqlite/store.ts';
+import { wrapStore } from '../helpers/wrapped-store.ts';
 import { createHost, type Host, hosts } from './clock.ts';
 import { Random } from './random.ts';
 import type { World } from './world.ts';
@@ -31,31 +32,25 @@ export class SimulatedDatabase {
     this.#store = isSqlite
       ? createSqliteStore(createConnectionRunner(new DatabaseSync(':memory:')), 'journal')
       : memoryStore();
-    if (isSqlite) world.swarm.count('database: SQLite');
+    if (isSqlite) world.count('database: SQLite');
   }
 
   /** A handle for one process. */
   open(): JournalStore {
-    const store = this.#store;
-    const one: JournalStore = {
-      read: (key) => this.#step(() => store.read(key)),
-      write: (key, change) => this.#step(() => this.#write({ key, change })),
-      list: (query) => this.#step(async () => (await store.list?.(query)) ?? []),
-      count: () => this.#step(async () => (await store.count?.()) ?? { records: 0, attention: 0 }),
-      claimDue: (claim) => this.#step(async () => (await store.claimDue?.(claim)) ?? { records: [], now: 0 }),
-      countDue: (query) =>
-        this.#step(async () => (await store.countDue?.(query)) ?? { due: 0, nextIn: null }),
-      delete: (records) =>
-        this.#step(async () => {
-          // Only those that still have the version are deleted.
-          const kept = await Promise.all(records.map(({ key }) => store.read(key)));
-          const deleted = records.filter(({ version }, index) => kept[index]?.record?.version === version);
-          this.#world.hearDeleted(deleted.map(({ key }) => key));
-          return (await store.delete?.(records)) ?? 0;
-        }),
+    const store: JournalStore = {
+      ...this.#store,
+      write: (key, change) => this.#write({ key, change }),
+      writeAll: (writes) => this.#writeAll(writes),
+      delete: async (records) => {
+        // Only those that still have the version are deleted.
+        const kept = await Promise.all(records.map(({ key }) => this.#store.read(key)));
+        const deleted = records.filter(({ version }, index) => kept[index]?.record?.version === version);
+        this.#world.hearDeleted(deleted.map(({ key }) => key));
+        return (await this.#store.delete?.(records)) ?? 0;
+      },
     };
-    if (!this.#writesAll) return one;
-    return { ...one, writeAll: (writes) => this.#step(() => this.#writeAll(writes)) };
+    if (!this.#writesAll) delete store.writeAll;
+    return wrapStore(store, (_, run) => this.#step(run));
   }
 
   async #write({ key, change }: RecordWrite): Promise<boolean> {
@@ -63,9 +58,8 @@ export class SimulatedDatabase {
     const written = await this.#store.write(key, change);
     if (written) this.#world.facts.records.set(key, change.text);
     // A driver that lost the connection tries the statement again, and finds its own commit.
-    return this.#world.swarm.happens('database: repeats a write')
-      ? await this.#store.write(key, change)
-      : written;
+    const isRepeated = this.#world.swarm.happens('database: repeats a write');
+    return isRepeated ? await this.#store.write(key, change) : written;
   }
 
   async #writeAll(writes: readonly RecordWrite[]): Promise<(boolean | undefined)[]> {
@@ -77,7 +71,7 @@ export class SimulatedDatabase {
     return results;
   }
 
-  #step<T>(work: () => Promise<T>): Promise<T> {
+  #step(work: () => Promise<unknown>): Promise<unknown> {
     const host = hosts.getStore();
     if (host) this.#world.harm(host, 0.003);
     return new Promise((resolve, reject) => {
@@ -88,13 +82,13 @@ export class SimulatedDatabase {
     });
   }
 
-  #send<T>(
+  #send(
     host: Host | undefined,
-    work: () => Promise<T>,
-    resolve: (result: T) => void,
+    work: () => Promise<unknown>,
+    resolve: (result: unknown) => void,
     reject: (error: unknown) => void,
   ): void {
-    const { swarm, clock } = this.#world;
+    const { swarm, clock, harm } = this.#world;
     const answer = (give: () => void) => clock.deliver(host, this.#takeLatency(), give);
     const fail = () =>
       answer(() => reject(Object.assign(new Error('connection lost'), { code: 'ECONNRESET' })));
@@ -109,7 +103,7 @@ export class SimulatedDatabase {
         if (failsAfter) fail();
         else if (!isUnheard) answer(() => resolve(result));
       }, reject);
-      if (host && !host.isDead) this.#world.harm(host, 0.003);
+      if (host && !host.isDead) harm(host, 0.003);
     });
   }
 

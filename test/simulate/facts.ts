@@ -1,10 +1,7 @@
 /** What the customers asked for, what the shop was told, and what persons decided. */
 
-import type { OrderPayment, OrderStatus } from '../../src/orders/index.ts';
+import type { OrderStatus } from '../../src/orders/index.ts';
 import type { Host } from './clock.ts';
-import type { Charge, SimulatedService } from './service.ts';
-
-export const MINUTE = 60_000;
 
 /** The client refuses to charge more. */
 export const MAX_AMOUNT = 100;
@@ -12,23 +9,21 @@ export const MAX_AMOUNT = 100;
 /** How long the shop waits for a response, in milliseconds. */
 export const REQUEST_TIMEOUT = 20_000;
 
+/** What a customer does, or a caller with a key of its own. */
 export interface Press {
   readonly id: string;
+  /** The order, or the key. */
   readonly order: string;
-  readonly startedAt: number;
   readonly startAnother: boolean;
   readonly amount: string;
   /** `undefined`: a checkout page. */
   readonly phone: string | undefined;
   readonly process: Host;
+  readonly startedAt: number;
   endedAt: number | undefined;
   state: OrderStatus['state'] | undefined;
-}
-
-export interface PaidFacts {
-  readonly order: string;
-  readonly reference: string;
-  readonly amount: string;
+  /** Its process has begun to connect: it cannot know for each request whether anything left. */
+  hasConnected: boolean;
 }
 
 export class Facts {
@@ -37,8 +32,9 @@ export class Facts {
   readonly presses = new Map<string, Press>();
   /** The text of each record, as the database has it. */
   readonly records = new Map<string, string>();
-  /** The payment that each order was delivered for. */
-  readonly delivered = new Map<string, PaidFacts>();
+  /** By which transaction each order was paid that was delivered. */
+  readonly delivered = new Map<string, string>();
+  /** What `onFinal` was told: `TXN-000002 success`. */
   readonly finals = new Set<string>();
   /** Since when the shop knows that an order is paid, and by which transaction. */
   readonly knownPaid = new Map<string, { at: number; reference: string }>();
@@ -50,57 +46,48 @@ export class Facts {
   readonly crashed = new Set<Host>();
   /** Of transactions that another order or key holds: `o1 TXN-000002`. A person knows that this order is not paid by it. */
   readonly heldElsewhere = new Set<string>();
-  /** The transactions of records that were deleted. */
-  readonly #forgotten = new Set<string>();
-  /** What a person dealt with outside: how many calls said so and might have been recorded. */
-  readonly #decided = new Map<string, number>();
-  readonly #now: () => number;
+  /** The transactions that paid orders whose records are deleted. */
+  readonly forgotten = new Set<string>();
+  /** What a person dealt with outside, one for each call that said so and might have been recorded. */
+  readonly #decisions = new Set<{ readonly reference: string }>();
 
-  constructor(now: () => number) {
-    this.#now = now;
-  }
+  isDecided = (reference: string) =>
+    [...this.#decisions].some((decision) => decision.reference === reference);
 
-  /** Whether a charge was made for an order or key, and a person has not found it to be another's. */
-  isOf = (charge: Charge, name: string) =>
-    charge.order === name && !this.heldElsewhere.has(`${name} ${charge.reference}`);
-
-  isDecided = (reference: string) => this.#decided.has(reference);
-
-  decide(reference: string, by: 1 | -1): void {
-    const count = (this.#decided.get(reference) ?? 0) + by;
-    if (count > 0) this.#decided.set(reference, count);
-    else this.#decided.delete(reference);
+  /** Returns what takes it back. */
+  decide(reference: string): () => void {
+    const decision = { reference };
+    this.#decisions.add(decision);
+    return () => void this.#decisions.delete(decision);
   }
 
   /** A person takes it back. */
   undecide(reference: string): void {
-    this.#decided.delete(reference);
+    for (const decision of this.#decisions)
+      if (decision.reference === reference) this.#decisions.delete(decision);
   }
 
-  hearPaid(paid: PaidFacts): void {
-    const { order, reference } = paid;
-    if (this.#forgotten.has(reference)) return;
-    if (!this.delivered.has(order)) this.delivered.set(order, paid);
-    this.hear(order, { reference });
-  }
-
-  /** Whether an order was paid by it whose record is deleted. */
-  isForgotten = (reference: string) => this.#forgotten.has(reference);
-
-  isDelivered = (order: string, reference = '') =>
-    this.delivered.get(order)?.reference === reference || this.isForgotten(reference);
+  /** Whether a transaction has paid an order, or was dealt with. The shop's books have it even if its record is deleted. */
+  isHeld = (reference: string) =>
+    this.isDecided(reference) ||
+    this.forgotten.has(reference) ||
+    [...this.delivered.values()].includes(reference);
 
   /** The shop hears that an order is paid. */
-  hear(order: string, { reference = '' }: Pick<OrderPayment, 'reference'>): void {
-    if (!this.#forgotten.has(reference) && !this.knownPaid.has(order))
-      this.knownPaid.set(order, { at: this.#now(), reference });
+  hearPaid(order: string, reference: string, at: number): void {
+    if (!this.forgotten.has(reference) && !this.knownPaid.has(order))
+      this.knownPaid.set(order, { at, reference });
+  }
+
+  deliver(order: string, reference: string, at: number): void {
+    if (!this.forgotten.has(reference) && !this.delivered.has(order)) this.delivered.set(order, reference);
+    this.hearPaid(order, reference, at);
   }
 
   /** The record of an order or a key was deleted: what comes next is a new one of that name. */
-  forget(order: string, service: SimulatedService): void {
+  forget(order: string): void {
     const paid = this.knownPaid.get(order);
-    if (paid) this.#forgotten.add(paid.reference);
-    for (const charge of service.charges) if (charge.order === order) this.decide(charge.reference, 1);
+    if (paid) this.forgotten.add(paid.reference);
     this.knownPaid.delete(order);
     this.delivered.delete(order);
   }

@@ -10,10 +10,11 @@ import { parseLedgerRecord } from '../../src/ledger/record.ts';
 import type { OrderStatus, PaidPayment, UnpaidPayment } from '../../src/orders/index.ts';
 import type { JournalEntry } from '../../src/stores/index.ts';
 import { parseJson } from '../../src/support/untrusted.ts';
-import { type Facts, MAX_AMOUNT, MINUTE, type Press, REQUEST_TIMEOUT } from './facts.ts';
+import { DAY, MINUTE, SECOND } from './clock.ts';
+import { type Facts, MAX_AMOUNT, type Press, REQUEST_TIMEOUT } from './facts.ts';
 import type { Post, Request } from './network.ts';
-import { type Charge, isOpen, statusOf, wasEndedSince, wasPaid } from './service.ts';
-import { BASE_URL } from './shop.ts';
+import { type Charge, isOpen, statusOf, wasEndedBefore, wasEndedSince, wasPaid } from './service.ts';
+import { BASE_URL, type Process } from './shop.ts';
 import type { World } from './world.ts';
 
 /** What can be asked about. */
@@ -21,9 +22,9 @@ export interface Occasions {
   /** A process asks for something. */
   asked: Request;
   /** A request left a process. */
-  sent: { post: Post };
+  sent: Post;
   /** The service made a charge. */
-  accepted: { charge: Charge };
+  accepted: Charge;
   /** A call returned how far an order is. `since`: when the call began. */
   status: { status: OrderStatus; since: number; what: string };
   onPaid: PaidPayment;
@@ -32,90 +33,85 @@ export interface Occasions {
   /** A person resolved a payment, and got its entry back. */
   resolved: { entry: JournalEntry; resolution: unknown };
   /** A call ended. `awake`: for how long its process ran meanwhile; `abortedFor`: how long of that after an abort. */
-  ended: { what: string; awake: number; limit: number; abortedFor?: number | undefined; press?: Press };
+  ended: { what: string; awake: number; limit: number; abortedFor: number; press: Press };
+  /** A process has closed. */
+  left: { process: Process; unrecorded: readonly string[]; haveEnded: boolean };
   /** The record of an order or a key was deleted. */
   deleted: { name: string };
   /** A record is written. */
   written: { key: string; text: string };
-  /** A client of another service was asked about an order, and did not refuse. */
-  strayed: { what: string; result: unknown };
+  /** A client of another service was asked about an order. */
+  strayed: { what: string; result: unknown; isRefused: boolean };
   /** A webhook was handed over. `warned`: it was said that it has no reference. */
   notified: { body: unknown; reference: string | undefined; warned: boolean };
+  /** Nothing is left to happen: what an order is. */
+  last: OrderStatus;
   /** Nothing is left to happen. */
   end: { readonly orders: readonly string[] };
 }
 
-type Known = Pick<World, 'service' | 'network' | 'facts' | 'clock'>;
+type Check<Subject> = (world: World, subject: Subject) => string | undefined | false;
 
-type Invariants = {
-  [Occasion in keyof Occasions]: Record<
-    string,
-    (known: Known, subject: Occasions[Occasion]) => string | undefined | false
-  >;
-};
-
-const SECOND = 1_000;
-const DAY = 24 * 60 * MINUTE;
-
-export const invariants: Invariants = {
+export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<Occasions[Occasion]>> } = {
   asked: {
     'another service is asked for nothing of this one': (_, { url }) => !url.startsWith(BASE_URL) && url,
   },
 
   sent: {
-    'a request leaves within its time limit': (_, { post }) =>
-      post.sentAt - post.calledAt > REQUEST_TIMEOUT + SECOND &&
-      `${post.press} left after ${post.sentAt - post.calledAt} ms`,
-    'an attempt is sent once': ({ network }, { post }) =>
+    'a request leaves within its time limit': (_, { press, sentAt, calledAt }) =>
+      sentAt - calledAt > REQUEST_TIMEOUT + SECOND && `${press} left after ${sentAt - calledAt} ms`,
+    'an attempt is sent once': ({ network }, post) =>
       network.posts.some((other) => other !== post && other.requestId === post.requestId) &&
       `${post.requestId} was sent twice`,
+    'a request leaves under a claim that holds': (
+      { facts, clock, database },
+      { order, press, requestId },
+    ) => {
+      const payments = findRecord(facts, order)?.payments ?? [];
+      const charge = payments.find((payment) => payment.requestIds.includes(requestId))?.charge;
+      const isHeld = charge?.is === 'sending' && clock.readWall(database.host) < charge.until;
+      return !isHeld && !facts.isDatabaseClockSet && `${press} left, and its claim is over`;
+    },
   },
 
   accepted: {
-    'nothing above maxAmount is charged': (_, { charge }) =>
-      Number(charge.asked) > MAX_AMOUNT && charge.asked,
-    'an order that is known to be paid is not charged': ({ facts }, { charge }) => {
-      const press = facts.presses.get(charge.press);
-      const paid = facts.knownPaid.get(charge.order);
-      return press && paid && paid.at < press.startedAt && charge.reference;
+    'nothing above maxAmount is charged': (_, { asked }) => Number(asked) > MAX_AMOUNT && asked,
+    'an order that is known to be paid is not charged': ({ facts }, { press, order, reference }) => {
+      const paid = facts.knownPaid.get(order);
+      return paid && paid.at < (facts.presses.get(press)?.startedAt ?? 0) && reference;
     },
-    'nothing is charged while an earlier charge might be paid': (known, { charge }) => {
-      const { facts } = known;
-      const press = facts.presses.get(charge.press);
-      if (press?.startAnother || facts.misjudged.has(charge.order)) return undefined;
-      const other = findUndecided(known, charge).find(
-        (earlier) =>
-          !(press && (isBegunBeside(known, earlier, press) || isMisreported(known, earlier, press))) &&
-          !wasEndedSince(earlier, (press?.startedAt ?? 0) - SECOND),
-      );
-      return other && `${charge.reference} beside ${other.reference}`;
-    },
-    'startAnother asks no phone twice for the same': (known, { charge }) => {
-      const { facts } = known;
-      const press = facts.presses.get(charge.press);
-      if (!press?.startAnother || facts.misjudged.has(charge.order) || charge.phone === undefined)
-        return undefined;
-      const other = findUndecided(known, charge).find(
-        (earlier) =>
+    'nothing is charged while an earlier charge might be paid': (world, charge) =>
+      findBeside(
+        world,
+        charge,
+        false,
+        (earlier, startedAt) =>
+          !isBegunBeside(world, earlier, startedAt) &&
+          !isMisreported(world, earlier, startedAt) &&
+          !wasEndedSince(earlier, startedAt - SECOND),
+      ),
+    'startAnother asks no phone twice for the same': (world, charge) =>
+      findBeside(
+        world,
+        charge,
+        true,
+        (earlier, startedAt) =>
+          charge.phone !== undefined &&
           earlier.phone === charge.phone &&
           earlier.asked === charge.asked &&
-          !wasEndedSince(earlier, press.startedAt - SECOND),
-      );
-      return other && `${charge.reference} beside ${other.reference}`;
-    },
-    'startAnother charges no order that is paid': (known, { charge }) => {
-      const { facts } = known;
-      const press = facts.presses.get(charge.press);
-      if (!press?.startAnother || facts.misjudged.has(charge.order)) return undefined;
-      // What the service said to a check less than a second before a press counts for it.
-      const other = findUndecided(known, charge).find(
-        (earlier) =>
-          wasPaid(earlier, press.startedAt - 2 * SECOND) &&
-          !isMisreported(known, earlier, press) &&
-          !isUnheard(known, earlier, press),
-      );
-      return other && `${charge.reference} beside ${other.reference}, which was paid`;
-    },
+          !wasEndedSince(earlier, startedAt - SECOND),
+      ),
+    'startAnother charges no order that is paid': (world, charge) =>
+      findBeside(
+        world,
+        charge,
+        true,
+        // What the service said to a check less than a second before a press counts for it.
+        (earlier, startedAt) =>
+          wasPaid(earlier, startedAt - 2 * SECOND) &&
+          !isMisreported(world, earlier, startedAt) &&
+          !isUnheard(world, earlier, startedAt),
+      ),
   },
 
   status: {
@@ -133,8 +129,7 @@ export const invariants: Invariants = {
         before && before.reference !== status.payment.reference && `${status.order}: ${before.reference}`
       );
     },
-    'unpaid only if nothing might be charged': (known, { status, since, what }) => {
-      const { service, network, facts } = known;
+    'unpaid only if nothing might be charged': ({ service, network, facts }, { status, since, what }) => {
       const { order, state } = status;
       if (state !== 'unpaid' || facts.misjudged.has(order)) return undefined;
       const open = network.posts
@@ -144,9 +139,9 @@ export const invariants: Invariants = {
         .find(
           (charge) =>
             charge &&
-            facts.isOf(charge, order) &&
+            isOf(facts, charge, order) &&
             !facts.isDecided(charge.reference) &&
-            !wasEndedSince(charge, 0),
+            !wasEndedSince(charge),
         );
       return open && `${what}: ${open.reference} of ${order} might be paid`;
     },
@@ -189,14 +184,10 @@ export const invariants: Invariants = {
     },
     'onPaid for one payment of an order only': ({ facts }, { order, payment }) => {
       const before = facts.delivered.get(order);
-      return (
-        before &&
-        before.reference !== payment.reference &&
-        `${order} for ${before.reference}, then ${payment.reference}`
-      );
+      return before && before !== payment.reference && `${order} for ${before}, then ${payment.reference}`;
     },
     'one transaction pays one order': ({ facts }, { order, payment }) => {
-      for (const [other, { reference }] of facts.delivered)
+      for (const [other, reference] of facts.delivered)
         if (reference === payment.reference && other !== order) return `${reference}: ${other} and ${order}`;
       return undefined;
     },
@@ -205,7 +196,7 @@ export const invariants: Invariants = {
   onUnpaid: {
     'onUnpaid only if the payment ended': ({ service }, { order, payment }) => {
       const charge = service.find(payment.reference);
-      return charge && !wasEndedSince(charge, 0) && `${order} for ${payment.reference}`;
+      return charge && !wasEndedSince(charge) && `${order} for ${payment.reference}`;
     },
   },
 
@@ -225,9 +216,16 @@ export const invariants: Invariants = {
   ended: {
     'a call ends within its limits': (_, { what, awake, limit }) =>
       awake > limit && `${what} took ${Math.round(awake)} ms`,
-    'an abort ends a call at once if nothing was sent': ({ network }, { what, abortedFor = 0, press }) => {
-      const hasBegun = press !== undefined && network.begun.has(press.id);
-      return !hasBegun && abortedFor > 2 * SECOND && `${what} went on for ${Math.round(abortedFor)} ms`;
+    'an abort ends a call at once if nothing was sent': (_, { what, abortedFor, press }) =>
+      !press.hasConnected && abortedFor > 2 * SECOND && `${what} went on for ${Math.round(abortedFor)} ms`,
+  },
+
+  left: {
+    'close waits until each outcome is recorded': (_, { unrecorded }) => unrecorded.join(),
+    'run resolves when the client closes': (_, { process, haveEnded }) => !haveEnded && process.name,
+    'close leaves no timer': ({ clock }, { process }) => {
+      const left = clock.countTimersOf(process);
+      return left > 0 && `${process.name} has ${left}`;
     },
   },
 
@@ -237,7 +235,8 @@ export const invariants: Invariants = {
   },
 
   strayed: {
-    'a client of another service is refused': (_, { what, result }) => `${what}: ${JSON.stringify(result)}`,
+    'a client of another service is refused': (_, { what, result, isRefused }) =>
+      !isRefused && `${what}: ${JSON.stringify(result) ?? result}`,
   },
 
   notified: {
@@ -252,11 +251,24 @@ export const invariants: Invariants = {
       if (facts.misjudged.has(name)) return undefined;
       const open = service.charges.find(
         (charge) =>
-          facts.isOf(charge, name) &&
+          isOf(facts, charge, name) &&
           !isAccounted(facts, charge) &&
+          // What has ended is checked for seven days more.
           !wasEndedBefore(charge, clock.now - 6 * DAY),
       );
       return open && `${open.reference} of ${name}`;
+    },
+  },
+
+  last: {
+    'each order comes to an end': (_, { order, state }) =>
+      (state === 'in_review' || state === 'processing') && `${order} is ${state}`,
+    'delivered if paid': ({ facts }, status) => {
+      const { order, state } = status;
+      const by = facts.delivered.get(order);
+      if (state !== 'paid') return by && `${order} is ${state}`;
+      const { reference = '' } = status.payment;
+      return by !== reference && !facts.forgotten.has(reference) && `${order} is paid`;
     },
   },
 
@@ -291,13 +303,35 @@ export const invariants: Invariants = {
 /** The limit of a call that sends, or checks what is open before that, and of its steps on the database. */
 export const CALL_LIMIT = 8 * MINUTE;
 
-const findUndecided = ({ service, facts }: Known, charge: Charge) =>
-  service.charges.filter(
-    (other) => facts.isOf(other, charge.order) && other !== charge && !facts.isDecided(other.reference),
-  );
+/** The record of an order or a key, as the database has it. */
+const findRecord = ({ records }: Facts, name: string) =>
+  parseLedgerRecord(parseJson(records.get(`order ${name}`) ?? records.get(`key ${name}`)));
+
+/** Whether a charge was made for an order or key, and a person has not found it to be another's. */
+const isOf = (facts: Facts, { order, reference }: Charge, name: string) =>
+  order === name && !facts.heldElsewhere.has(`${name} ${reference}`);
+
+/** Finds what must not stand beside a charge, with `startAnother` or without. `startedAt`: of its press. */
+function findBeside(
+  { service, facts }: World,
+  charge: Charge,
+  startAnother: boolean,
+  isWrong: (earlier: Charge, startedAt: number) => boolean,
+): string | undefined {
+  // The calls under one key are told apart by nothing.
+  const press = facts.presses.get(charge.press) ?? {
+    startAnother: false,
+    startedAt: Number.POSITIVE_INFINITY,
+  };
+  if (press.startAnother !== startAnother || facts.misjudged.has(charge.order)) return undefined;
+  const isUndecided = (other: Charge) =>
+    other !== charge && isOf(facts, other, charge.order) && !facts.isDecided(other.reference);
+  const other = service.charges.find((earlier) => isUndecided(earlier) && isWrong(earlier, press.startedAt));
+  return other && `${charge.reference} beside ${other.reference}`;
+}
 
 /** Whether a charge was begun beside a press, by `startAnother`. */
-function isBegunBeside({ network, facts }: Known, charge: Charge, { startedAt }: Press): boolean {
+function isBegunBeside({ network, facts }: World, charge: Charge, startedAt: number): boolean {
   const { startAnother = false } = facts.presses.get(charge.press) ?? {};
   return (
     startAnother &&
@@ -306,32 +340,24 @@ function isBegunBeside({ network, facts }: Known, charge: Charge, { startedAt }:
 }
 
 /** The checks of a press can know no more than the service said to them. */
-const isMisreported = ({ service }: Known, { reference }: Charge, { startedAt }: Press) =>
+const isMisreported = ({ service }: World, { reference }: Charge, startedAt: number) =>
   (service.misreported.get(reference) ?? Number.NEGATIVE_INFINITY) >= startedAt - SECOND;
 
 /**
  * Its own call has not returned, or the journal did not take what it returned: so the shop knows nothing of its transaction, and takes
  * it for one that is being sent, as long as the lease holds by the clock of the database.
  */
-function isUnheard({ facts }: Known, charge: Charge, { startedAt }: Press): boolean {
+function isUnheard({ facts }: World, charge: Charge, startedAt: number): boolean {
   const { endedAt = Number.POSITIVE_INFINITY } = facts.presses.get(charge.press) ?? {};
   const isHeld = facts.isDatabaseClockSet || startedAt - charge.acceptedAt < MINUTE;
-  const record = parseLedgerRecord(parseJson(facts.records.get(`order ${charge.order}`)));
-  const isRecorded = record?.payments.some(
+  const isRecorded = findRecord(facts, charge.order)?.payments.some(
     (payment) => payment.charge.is === 'made' && referenceOf(payment) === charge.reference,
   );
   return isHeld && (endedAt >= startedAt || !isRecorded);
 }
 
-/** What has ended is checked for seven days more. */
-const wasEndedBefore = ({ history }: Charge, time: number) =>
-  history.some(({ at, status }) => (status === 'failed' || status === 'abandoned') && at < time);
-
 const isAccounted = (facts: Facts, { reference }: Charge) =>
-  facts.isDecided(reference) ||
-  facts.isForgotten(reference) ||
-  facts.finals.has(`${reference} success`) ||
-  [...facts.delivered.values()].some((paid) => paid.reference === reference);
+  facts.isHeld(reference) || facts.finals.has(`${reference} success`);
 
 /** The last press before a time that found the order under way, if none was made beside it or after it. */
 function findLastPrice(facts: Facts, order: string, before: number) {

@@ -41,8 +41,6 @@ function findPress({ body }: Request): Pick<Post, 'order' | 'press'> {
 
 export class SimulatedNetwork {
   readonly posts: Post[] = [];
-  /** The presses that a process has begun to connect for: it cannot know for all of them whether anything left. */
-  readonly begun = new Set<string>();
   readonly #world: World;
   readonly #random: Random;
 
@@ -53,7 +51,7 @@ export class SimulatedNetwork {
 
   readonly fetch: typeof globalThis.fetch = (input, init) =>
     new Promise((resolve, reject) => {
-      const { swarm, clock } = this.#world;
+      const { swarm, clock, judge, facts } = this.#world;
       const signal = init?.signal;
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
       const request: Request = {
@@ -63,23 +61,22 @@ export class SimulatedNetwork {
         body: init?.method === 'POST' ? JSON.parse(String(init.body)) : {},
         calledAt: clock.now,
         host: hosts.getStore(),
-        signal,
-        resolve,
-        reject,
+        ...{ signal, resolve, reject },
       };
-      this.#world.judge('asked', request);
-      if (request.isPost) this.begun.add(findPress(request).press);
+      judge('asked', request);
+      const press = request.isPost && facts.presses.get(findPress(request).press);
+      if (press) press.hasConnected = true;
       const isSlow = swarm.happens('network: slow to connect');
-      if (swarm.happens('network: refused')) this.#fail(request, 'ECONNREFUSED', 'connect ECONNREFUSED');
+      if (swarm.happens('network: refused')) this.#fail(request, 'ECONNREFUSED');
       else this.#connect(request, this.#random.between(0, isSlow ? 40_000 : 5));
     });
 
   #connect(request: Request, delay: number): void {
-    const { host, signal } = request;
-    const { clock } = this.#world;
+    const { host, signal, isPost } = request;
+    const { clock, harm } = this.#world;
     clock.deliver(host, delay, () => {
       if (signal?.aborted) return;
-      if (host && request.isPost) this.#world.harm(host, 0.05);
+      if (host && isPost) harm(host, 0.2);
       if (host?.isDead) return;
       if (host && host.frozenUntil > clock.now) return this.#connect(request, 0);
       this.#leave(request);
@@ -89,74 +86,65 @@ export class SimulatedNetwork {
   /** A process can keep a request back until right before its headers are written. */
   #leave(request: Request): void {
     const { isPost, requestId, body, host, signal, calledAt } = request;
+    const { clock, say, judge, harm } = this.#world;
     sendHeaders.publish({ request: { headers: ['x-request-id', requestId] } });
     if (signal?.aborted) return;
     let post: Post | undefined;
     if (isPost) {
       const known = { requestId, ...findPress(request), sender: host, calledAt };
-      post = { ...known, sentAt: this.#world.clock.now, reference: undefined, isHeard: false };
+      post = { ...known, sentAt: clock.now, reference: undefined, isHeard: false };
       this.posts.push(post);
-      this.#world.say(`${host?.name}: sends ${post.press} ${requestId.slice(-4)} ${body.phone ?? 'page'}`);
-      this.#world.judge('sent', { post });
+      say(`${host?.name}: sends ${post.press} ${requestId.slice(-4)} ${body.phone ?? 'page'}`);
+      judge('sent', post);
     }
-    this.#world.clock.after(this.#takeLatency(), () => this.#arrive(request, post));
-    if (host && isPost) this.#world.harm(host, 0.1);
+    clock.after(this.#takeLatency(), () => this.#arrive(request, post));
+    if (host && isPost) harm(host, 0.1);
   }
 
   #takeLatency(): number {
     return this.#random.between(1, this.#world.swarm.happens('network: slow') ? 28_000 : 400);
   }
 
-  #fail({ host, reject }: Request, code: string, message: string): void {
-    const cause = Object.assign(new Error(message), { code });
-    this.#world.clock.deliver(host, this.#takeLatency(), () =>
-      reject(new TypeError('fetch failed', { cause })),
-    );
+  #fail({ host, reject }: Request, code: string): void {
+    const cause = Object.assign(new Error(code), { code });
+    const error = new TypeError('fetch failed', { cause });
+    this.#world.clock.deliver(host, this.#takeLatency(), () => reject(error));
   }
 
   #arrive(request: Request, post: Post | undefined): void {
-    const { swarm, service } = this.#world;
-    const lose = () => this.#fail(request, 'ECONNRESET', 'read ECONNRESET');
-    if (swarm.happens('network: reset before the service')) return void lose();
+    const { swarm, service, say } = this.#world;
+    if (swarm.happens('network: reset before the service')) return void this.#fail(request, 'ECONNRESET');
     const answer = service.handle(request, post);
-    if (swarm.happens('network: response lost')) return void lose();
+    if (swarm.happens('network: response lost')) return void this.#fail(request, 'ECONNRESET');
     if (swarm.happens('network: no response')) return;
-    if (post) this.#world.say(`service: ${answer.status} to ${post.press} ${post.reference ?? ''}`);
+    if (post) say(`service: ${answer.status} to ${post.press} ${post.reference ?? ''}`);
     this.#answer(request, answer, post);
   }
 
-  #answer(
-    { host, resolve, signal }: Request,
-    { status, body, headers, ...answer }: Answer,
-    post?: Post,
-  ): void {
+  #answer({ host, resolve, signal }: Request, answer: Answer, post: Post | undefined): void {
     const { swarm, clock } = this.#world;
+    const { status, body, headers } = answer;
     const isCut = answer.isCut || swarm.happens('response: cut');
     const isSlow = swarm.happens('response: slow');
     const isHuge = swarm.happens('response: huge');
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const bytes = new TextEncoder().encode(text + (isHuge ? ' '.repeat(1_100_000) : ''));
-    const hear = () => {
+    const isWhole = !isCut && !isSlow;
+    const half = isWhole ? bytes.length : Math.floor(bytes.length / 2);
+    const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      if (isCut) return controller.error(new TypeError('terminated'));
       if (post?.reference && text.includes(post.reference) && !isHuge && !signal?.aborted)
         post.isHeard = true;
+      controller.enqueue(bytes.subarray(half));
+      controller.close();
     };
-    const init = { status, ...(headers && { headers }) };
-    clock.deliver(host, this.#takeLatency(), () => {
-      if (!isCut && !isSlow) {
-        hear();
-        return resolve(new Response(bytes, init));
-      }
-      const half = Math.floor(bytes.length / 2);
-      const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-        controller.enqueue(bytes.subarray(0, half));
-        clock.deliver(host, isSlow ? this.#random.between(1_000, 40_000) : 5, () => {
-          if (isCut) return controller.error(new TypeError('terminated'));
-          hear();
-          controller.enqueue(bytes.subarray(half));
-          controller.close();
-        });
-      };
-      resolve(new Response(new ReadableStream({ start }), init));
-    });
+    const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      controller.enqueue(bytes.subarray(0, half));
+      if (isWhole) end(controller);
+      else clock.deliver(host, isSlow ? this.#random.between(1_000, 40_000) : 5, () => end(controller));
+    };
+    clock.deliver(host, this.#takeLatency(), () =>
+      resolve(new Response(new ReadableStream({ start }), { status, ...(headers && { headers }) })),
+    );
   }
 }

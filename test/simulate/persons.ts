@@ -1,190 +1,173 @@
-/** Persons who look at the list of what needs them, find out at the service what is true, and decide. */
+/** A person who looks at the list of what needs one, finds out at the service what is true, and decides. */
 
 import { JournalError } from '../../src/index.ts';
 import type { AttentionItem, Resolution } from '../../src/stores/index.ts';
-import { describe, type Facts } from './facts.ts';
+import { MINUTE } from './clock.ts';
+import { describe } from './facts.ts';
 import { statusOf, wasPaid } from './service.ts';
-import type { Process } from './shop.ts';
+import { type Process, sleep } from './shop.ts';
 import type { World } from './world.ts';
 
 /** So long after it left, no request arrives any more, in milliseconds. */
-const ARRIVES_WITHIN = 60_000;
+const ARRIVES_WITHIN = MINUTE;
 
-/** One person goes through the list. `thinks`: for how long at most before each decision, in milliseconds. */
-export async function review(world: World, process: Process, by: string, thinks: number): Promise<void> {
-  const items: AttentionItem[] = [];
-  for await (const item of process.journal.listAttention()) items.push(item);
-  for (const item of items) {
-    world.count(`listed: ${item.reason}`);
-    const entry = await process.journal.read(item.key);
-    // Another person might have decided.
-    if (entry?.attention !== item.reason) continue;
-    if (thinks > 0) await sleep(world.random.between(0, thinks));
-    const seen = { ...item, reference: entry.reference, requestIds: entry.requestIds };
-    const resolution = choose(world, seen);
-    const { revision } = entry;
-    if (resolution) await decide(world, process, seen, resolution, { by, revision });
-  }
-  if (world.swarm.happens('person: decides again')) await decideAgain(world, process, by);
-  if (world.swarm.happens('person: adds a transaction')) await addTransaction(world, process, by);
-}
-
-const sleep = (delay: number) => new Promise<void>((resolve) => void setTimeout(resolve, delay));
-
-/** What a person decides who knows what the service knows. */
-function choose(world: World, item: AttentionItem): Resolution | undefined {
-  const charge = world.service.findKnown(item.reference);
-  switch (item.reason) {
-    case 'unresolved':
-      return findOut(world, item);
-    case 'shared_reference':
-    case 'paid_twice':
-      return 'closed';
-    case 'price_changed':
-      return world.random.pick(['accepted', 'closed'] as const);
-    case 'mismatch':
-      if (!charge) return 'closed';
-      return statusOf(charge) === 'success' ? world.random.pick(['accepted', 'closed'] as const) : undefined;
-    case 'gone':
-      return charge ? undefined : 'closed';
-    case 'unreadable':
-    case 'overdue':
-      // Some persons wait.
-      return world.random.chance(0.7) ? 'closed' : undefined;
-    default:
-      return undefined;
-  }
-}
-
-/** Whether a charge exists: the service finds it by the request ids. */
-function findOut(world: World, { key, order, reference, requestIds }: AttentionItem): Resolution | undefined {
-  const { service, network, facts, clock, swarm } = world;
-  const name = order ?? key;
-  const charge = service.findKnown(reference);
-  if (charge?.order === name) return { reference: charge.reference };
-  const posts = network.posts.filter((post) => requestIds.includes(post.requestId));
-  if (posts.length > 0 && swarm.happens('person: errs')) {
-    facts.misjudged.add(name);
-    return 'not_charged';
-  }
-  const made = findMade(world, requestIds);
-  if (made !== undefined) return { reference: made };
-  // What pays another order does not pay this one.
-  for (const post of posts) facts.heldElsewhere.add(`${name} ${post.reference}`);
-  const isUnderWay = posts.some(({ sentAt }) => clock.now - sentAt < ARRIVES_WITHIN);
-  return isUnderWay ? undefined : 'not_charged';
-}
-
-/** The transaction that requests have made, other than one that is another payment's. */
-const findMade = ({ network, service, facts }: World, requestIds: readonly string[], other?: string) =>
-  network.posts.find(
-    ({ requestId, reference }) =>
-      requestIds.includes(requestId) &&
-      reference !== other &&
-      service.findKnown(reference) &&
-      !isHeld(facts, reference),
-  )?.reference;
-
-const isHeld = (facts: Facts, reference = '') =>
-  facts.isDecided(reference) ||
-  // The shop's books have it still, although the record is deleted.
-  facts.isForgotten(reference) ||
-  [...facts.delivered.values()].some((paid) => paid.reference === reference);
-
-type Decided = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'> &
+type Item = Pick<AttentionItem, 'key' | 'order' | 'reason' | 'reference'> &
   Partial<Pick<AttentionItem, 'requestIds'>>;
 
-interface Person {
-  readonly by: string;
-  readonly revision?: string;
-}
+export class Person {
+  readonly #world: World;
+  readonly #process: Process;
+  readonly #name: string;
 
-async function decide(
-  world: World,
-  process: Process,
-  item: Decided,
-  resolution: Resolution,
-  person: Person,
-): Promise<void> {
-  const { key, reason, reference = '-', requestIds = [] } = item;
-  const isWord = typeof resolution === 'string';
-  world.say(
-    `${process.name}: ${person.by} resolves ${key} (${reason}, ${reference}): ${isWord ? resolution : resolution.reference}`,
-  );
-  world.count(`resolved: ${reason} ${isWord ? resolution : 'reference'}`);
-  const undo = expectDecision(world, item, resolution);
-  try {
-    const entry = await process.payments.resolve(key, resolution, { ...person, reason: 'looked into it' });
-    world.say(
-      `${process.name}: ${key} is resolved by ${person.by}: ${entry.state} ${entry.reference ?? '-'}`,
-    );
-    if (resolution === 'accepted') world.facts.undecide(reference);
-    world.judge('resolved', { entry, resolution });
-  } catch (error) {
-    world.say(`${process.name}: ${key} is not resolved: ${describe(error)}`);
-    // What the journal did not answer might have been recorded.
-    if (!(error instanceof JournalError) || error.retryable) return;
-    undo();
-    if (reason !== 'unresolved' || !/belongs to|is the transaction of|a charge exists/.test(error.message))
-      return;
-    // It is another payment's. What the requests of this one have made was named nowhere, or there is nothing left to find.
-    const found = isWord ? reference : resolution.reference;
-    const made = findMade(world, requestIds, found);
-    const { by } = person;
-    if (made !== undefined)
-      return await decide(world, process, { ...item, requestIds: [] }, { reference: made }, { by });
-    const isOthers = { ...item, reason: 'shared_reference', reference: found } as const;
-    await decide(world, process, isOthers, 'closed', { by });
+  constructor(world: World, process: Process, name: string) {
+    this.#world = world;
+    this.#process = process;
+    this.#name = name;
   }
-}
 
-/** From here on, the decision might hold. Returns what takes that back: a refusal changed nothing. */
-function expectDecision({ facts }: World, item: Decided, resolution: Resolution): () => void {
-  const { key, order = key, reason, reference } = item;
-  if (reference === undefined) return () => {};
-  if (resolution === 'accepted') facts.accepted.add(reference);
-  if (resolution !== 'closed') return () => {};
-  if (reason === 'shared_reference') {
+  /** Goes through the list. `thinks`: for how long at most before each decision, in milliseconds. */
+  async review(thinks: number): Promise<void> {
+    const { swarm, random, count } = this.#world;
+    const { journal } = this.#process;
+    const items: AttentionItem[] = [];
+    for await (const item of journal.listAttention()) items.push(item);
+    for (const item of items) {
+      count(`listed: ${item.reason}`);
+      const entry = await journal.read(item.key);
+      // Another person might have decided.
+      if (entry?.attention !== item.reason) continue;
+      if (thinks > 0) await sleep(random.between(0, thinks));
+      const { reference, requestIds, revision } = entry;
+      const seen = { ...item, reference, requestIds };
+      const resolution = this.#choose(seen);
+      if (resolution) await this.#decide(seen, resolution, revision);
+    }
+    if (swarm.happens('person: decides again')) await this.#decideAgain();
+    if (swarm.happens('person: adds a transaction')) await this.#addTransaction();
+  }
+
+  /** What a person decides who knows what the service knows. */
+  #choose(item: AttentionItem): Resolution | undefined {
+    const { service, random } = this.#world;
+    const charge = service.findKnown(item.reference);
+    const acceptOrClose = () => random.pick(['accepted', 'closed'] as const);
+    switch (item.reason) {
+      case 'unresolved':
+        return this.#findOut(item);
+      case 'shared_reference':
+      case 'paid_twice':
+        return 'closed';
+      case 'price_changed':
+        return acceptOrClose();
+      case 'mismatch':
+        if (!charge) return 'closed';
+        return statusOf(charge) === 'success' ? acceptOrClose() : undefined;
+      case 'gone':
+        return charge ? undefined : 'closed';
+      case 'unreadable':
+      case 'overdue':
+        // Some persons wait.
+        return random.chance(0.7) ? 'closed' : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  /** Whether a charge exists: the service finds it by the request ids. */
+  #findOut({ key, order = key, reference, requestIds }: AttentionItem): Resolution | undefined {
+    const { service, network, facts, clock, swarm } = this.#world;
+    const charge = service.findKnown(reference);
+    if (charge?.order === order) return { reference: charge.reference };
+    const posts = network.posts.filter((post) => requestIds.includes(post.requestId));
+    if (posts.length > 0 && swarm.happens('person: errs')) {
+      facts.misjudged.add(order);
+      return 'not_charged';
+    }
+    const made = this.#findMade(requestIds);
+    if (made) return made;
+    // What pays another order does not pay this one.
+    for (const post of posts) facts.heldElsewhere.add(`${order} ${post.reference}`);
+    const isUnderWay = posts.some(({ sentAt }) => clock.now - sentAt < ARRIVES_WITHIN);
+    return isUnderWay ? undefined : 'not_charged';
+  }
+
+  /** The transaction that requests have made, other than one that is another payment's. */
+  #findMade(requestIds: readonly string[], other?: string): { reference: string } | undefined {
+    const { network, service, facts } = this.#world;
+    for (const { requestId, reference } of network.posts)
+      if (requestIds.includes(requestId) && reference !== other)
+        if (reference && service.findKnown(reference) && !facts.isHeld(reference)) return { reference };
+    return undefined;
+  }
+
+  async #decide(item: Item, resolution: Resolution, revision?: string): Promise<void> {
+    const { say, count, judge, facts } = this.#world;
+    const { name, payments } = this.#process;
+    const { key, reason, reference = '-' } = item;
+    const named = typeof resolution === 'string' ? undefined : resolution.reference;
+    say(`${name}: ${this.#name} resolves ${key} (${reason}, ${reference}): ${named ?? resolution}`);
+    count(`resolved: ${reason} ${named ? 'reference' : resolution}`);
+    const undo = this.#expectDecision(item, resolution);
+    try {
+      const note = { by: this.#name, revision, reason: 'looked into it' };
+      const entry = await payments.resolve(key, resolution, note);
+      say(`${name}: ${key} is resolved by ${this.#name}: ${entry.state} ${entry.reference ?? '-'}`);
+      if (resolution === 'accepted') facts.undecide(reference);
+      judge('resolved', { entry, resolution });
+    } catch (error) {
+      say(`${name}: ${key} is not resolved: ${describe(error)}`);
+      // What the journal did not answer might have been recorded.
+      if (!(error instanceof JournalError) || error.retryable) return;
+      undo();
+      const isOthers = /belongs to|is the transaction of|a charge exists/.test(error.message);
+      if (reason === 'unresolved' && isOthers) await this.#decideOtherwise(item, named ?? reference);
+    }
+  }
+
+  /** It is another payment's. What the requests of this one have made was named nowhere, or there is nothing left to find. */
+  async #decideOtherwise(item: Item, found: string): Promise<void> {
+    const made = this.#findMade(item.requestIds ?? [], found);
+    if (made) await this.#decide({ ...item, requestIds: [] }, made);
+    else await this.#decide({ ...item, reason: 'shared_reference', reference: found }, 'closed');
+  }
+
+  /** From here on, the decision might hold. Returns what takes that back: a refusal changed nothing. */
+  #expectDecision({ key, order = key, reason, reference }: Item, resolution: Resolution): () => void {
+    const { facts } = this.#world;
+    if (reference !== undefined && resolution === 'accepted') facts.accepted.add(reference);
+    if (reference === undefined || resolution !== 'closed') return () => {};
+    if (reason !== 'shared_reference') return facts.decide(reference);
     facts.heldElsewhere.add(`${order} ${reference}`);
     return () => {};
   }
-  facts.decide(reference, 1);
-  return () => facts.decide(reference, -1);
-}
 
-/** What was closed is accepted after all: it is not paid back. */
-async function decideAgain(world: World, process: Process, by: string): Promise<void> {
-  for await (const { key, reference } of process.journal.list({ state: 'completed', limit: 20 })) {
-    const charge = world.service.find(reference);
-    const isOrder = charge && world.orders.includes(charge.order);
-    if (!isOrder || !wasPaid(charge) || !world.facts.isDecided(charge.reference)) continue;
-    return await decide(
-      world,
-      process,
-      { key, reason: 'price_changed', reference, order: charge.order },
-      'accepted',
-      { by },
-    );
+  /** What was closed is accepted after all: it is not paid back. */
+  async #decideAgain(): Promise<void> {
+    const { service, orders, facts } = this.#world;
+    for await (const { key, reference } of this.#process.journal.list({ state: 'completed', limit: 20 })) {
+      const charge = service.find(reference);
+      if (!charge || !orders.includes(charge.order) || !wasPaid(charge)) continue;
+      if (facts.isDecided(charge.reference))
+        return await this.#decide(
+          { key, reason: 'price_changed', reference, order: charge.order },
+          'accepted',
+        );
+    }
   }
-}
 
-/** A transaction that the service has and the shop does not know is added to its order. */
-async function addTransaction(world: World, process: Process, by: string): Promise<void> {
-  for (const order of world.orders) {
-    const { payments, state } = await process.orders.read(order);
-    if (state === 'in_review' || payments.length === 0) continue;
-    const known = new Set(payments.map(({ reference }) => reference));
-    const charge = world.service.charges.find(
-      (item) => item.order === order && !known.has(item.reference) && !isHeld(world.facts, item.reference),
-    );
-    if (!charge) continue;
-    const { reference } = charge;
-    return await decide(
-      world,
-      process,
-      { key: order, reason: 'unresolved', reference, order },
-      { reference },
-      { by },
-    );
+  /** A transaction that the service has and the shop does not know is added to its order. */
+  async #addTransaction(): Promise<void> {
+    const { service, orders, facts } = this.#world;
+    for (const order of orders) {
+      const { payments, state } = await this.#process.orders.read(order);
+      if (state === 'in_review' || payments.length === 0) continue;
+      const known = new Set(payments.map(({ reference }) => reference));
+      const unknown = service.charges.find(
+        (charge) => charge.order === order && !known.has(charge.reference) && !facts.isHeld(charge.reference),
+      );
+      if (!unknown) continue;
+      const { reference } = unknown;
+      return await this.#decide({ key: order, reason: 'unresolved', reference, order }, { reference });
+    }
   }
 }

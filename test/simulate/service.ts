@@ -3,11 +3,12 @@
  * the shop is compared with.
  */
 
+import { DAY, MINUTE, SECOND } from './clock.ts';
 import type { Post, Request } from './network.ts';
 import { Random } from './random.ts';
 import type { World } from './world.ts';
 
-export type Status = 'pending' | 'processing' | 'success' | 'failed' | 'abandoned';
+type Status = 'pending' | 'processing' | 'success' | 'failed' | 'abandoned';
 
 /** A charge that the service made. */
 export interface Charge {
@@ -42,18 +43,18 @@ export const statusOf = ({ history }: Charge): Status => history.at(-1)?.status 
 
 export const isOpen = (charge: Charge) => ['pending', 'processing'].includes(statusOf(charge));
 
+const isEnd = (status: Status) => status === 'failed' || status === 'abandoned';
+
 /** Whether the service said of a charge, at any time since, that it could not be paid. */
-export function wasEndedSince({ history }: Charge, since: number): boolean {
-  return history.some(({ status }, index) => {
-    const next = history[index + 1];
-    return (status === 'failed' || status === 'abandoned') && (next === undefined || next.at >= since);
-  });
-}
+export const wasEndedSince = ({ history }: Charge, since = 0) =>
+  history.some(({ status }, index) => isEnd(status) && (history[index + 1]?.at ?? since) >= since);
+
+export const wasEndedBefore = ({ history }: Charge, time: number) =>
+  history.some(({ at, status }) => isEnd(status) && at < time);
 
 export const wasPaid = ({ history }: Charge, before = Number.POSITIVE_INFINITY) =>
   history.some(({ status, at }) => status === 'success' && at < before);
 
-const DAY = 24 * 60 * 60 * 1000;
 /** The form of an error is not documented. */
 const ERROR_BODIES = [
   '',
@@ -62,7 +63,6 @@ const ERROR_BODIES = [
   { message: 'no' },
   { status: false, error: { code: 'no' } },
 ] as const;
-
 const PAID_AT = [{ paid_at: '2026-11-01T10:15:00+00:00' }, { paid_at: '2026-11-01T10:15:00.5Z' }] as const;
 /** What an unpaid transaction has there is not documented. */
 const NOT_PAID_AT = [{ paid_at: null }, { paid_at: '' }, {}, { paid_at: 'never' }] as const;
@@ -81,7 +81,7 @@ export class SimulatedService {
     this.#world = world;
     this.#random = Random.of(seed, 'service');
     this.#suppresses = this.#random.pick(['equal', 'any'] as const);
-    this.#suppressesFor = this.#random.pick([60_000, 600_000]);
+    this.#suppressesFor = this.#random.pick([MINUTE, 10 * MINUTE]);
     this.#prefix = this.#random.pick(['TXN-', 'TXN-', 'TXN-gh.2026~', 'TXN-Q_z:']);
   }
 
@@ -96,41 +96,67 @@ export class SimulatedService {
   }
 
   move(charge: Charge, status: Status): void {
-    const { clock, swarm } = this.#world;
     if (statusOf(charge) === status || statusOf(charge) === 'success') return;
-    charge.history.push({ at: clock.now, status });
+    charge.history.push({ at: this.#world.clock.now, status });
     this.#world.say(`service: ${charge.reference} (${charge.order}) is ${status}`);
-    swarm.count(`status: ${status}`);
-    this.#world.sendWebhooks(charge);
+    this.#world.count(`status: ${status}`);
+    // A webhook can be lost. After more than a week, nothing else might tell.
+    const times = charge.movesLateAt === undefined ? this.#random.pick([0, 1, 1, 2]) : 1;
+    for (let left = times; left > 0; left--) {
+      const delay = this.#random.pick([0, 50, 1_000, this.#random.between(0, 20_000)]);
+      this.#world.clock.after(delay, () => this.#sendWebhook(charge));
+    }
+  }
+
+  #sendWebhook({ reference }: Charge): void {
+    const { swarm, notify } = this.#world;
+    if (swarm.happens('webhook: without a reference')) {
+      const [body] = this.#random.pick([[undefined], [{}], [''], [Buffer.from('{"event":"ping"}')]]);
+      return void notify(body, undefined);
+    }
+    const parsed = { event: 'charge.success', data: { id: 17, reference } };
+    const text = JSON.stringify(parsed);
+    // The forms in which a shop hands them over: nothing of them is documented.
+    const bodies = [
+      reference,
+      parsed,
+      { body: { payload: [parsed] } },
+      text,
+      Buffer.from(text),
+      new TextEncoder().encode(text).buffer,
+      new URLSearchParams({ status: 'success', reference }),
+      { isBase64Encoded: true, body: btoa(text) },
+    ];
+    notify(this.#random.pick(bodies), reference);
   }
 
   handle(request: Request, post: Post | undefined): Answer {
     return this.#refuse(request) ?? (post ? this.#charge(request, post) : this.#verify(request));
   }
 
+  #no = (...statuses: number[]): Answer => ({
+    status: this.#random.pick(statuses),
+    body: this.#random.pick(ERROR_BODIES),
+  });
+
   /** Says no before it does anything. */
   #refuse({ isPost, body }: Request): Answer | undefined {
-    const { swarm } = this.#world;
-    const no = (...statuses: number[]): Answer => ({
-      status: this.#random.pick(statuses),
-      body: this.#random.pick(ERROR_BODIES),
-    });
-    if (swarm.happens('service: unavailable')) return no(302, 408, 500, 502, 503);
-    if (swarm.happens('service: API key refused')) return no(401, 403);
+    const { swarm, clock } = this.#world;
+    if (swarm.happens('service: unavailable')) return this.#no(302, 408, 500, 502, 503);
+    if (swarm.happens('service: API key refused')) return this.#no(401, 403);
     if (swarm.happens('service: rate limit')) {
-      const retryAfter = this.#random.pick([
-        '2',
-        '0',
-        'soon',
-        new Date(this.#world.clock.now + 3_000).toUTCString(),
-      ]);
-      return { ...no(429), ...(this.#random.chance(0.7) && { headers: { 'retry-after': retryAfter } }) };
+      const date = new Date(clock.now + 3_000).toUTCString();
+      const retryAfter = this.#random.pick(['2', '0', 'soon', date]);
+      return {
+        ...this.#no(429),
+        ...(this.#random.chance(0.7) && { headers: { 'retry-after': retryAfter } }),
+      };
     }
     if (!isPost) return undefined;
     if (swarm.happens('service: rejects'))
       return this.#random.chance(0.2)
         ? { status: 200, body: { status: false } }
-        : no(400, 402, 404, 409, 422);
+        : this.#no(400, 402, 404, 409, 422);
     const other = this.charges.find(({ phone }) => phone === body.phone);
     if (other && swarm.happens('service: rejects and names another'))
       return { status: 409, body: { status: false, message: `see ${other.reference}` } };
@@ -138,28 +164,12 @@ export class SimulatedService {
   }
 
   #charge({ url, body }: Request, post: Post): Answer {
-    const { swarm, clock } = this.#world;
-    const { phone, currency = 'GHS' } = body;
-    const asked = body.amount.toFixed(2);
-    const twin = this.#findTwin(phone, asked);
-    const isOther = swarm.happens('service: charges another amount');
-    const charge: Charge = twin ?? {
-      reference: `${this.#prefix}${String(this.charges.length + 1).padStart(6, '0')}`,
-      order: post.order,
-      press: post.press,
-      phone,
-      amount: isOther ? '9.00' : asked,
-      asked,
-      currency,
-      acceptedAt: clock.now,
-      history: [{ at: clock.now, status: this.#random.pick(['processing', 'pending']) }],
-      unreadableUntil: 0,
-      isForgotten: false,
-      movesLateAt: undefined,
-    };
-    const { reference } = charge;
+    const { swarm, say } = this.#world;
+    const twin = this.#findTwin(body.phone, body.amount.toFixed(2));
+    const charge = twin ?? this.#makeCharge(body, post);
+    const { reference, currency } = charge;
     post.reference = reference;
-    this.#world.say(`service: ${twin ? 'has' : 'makes'} ${reference} for ${post.press}`);
+    say(`service: ${twin ? 'has' : 'makes'} ${reference} for ${post.press}`);
     if (!twin) {
       this.charges.push(charge);
       this.#plan(charge);
@@ -184,27 +194,45 @@ export class SimulatedService {
     return this.#show({ reference, amount, currency, ...more });
   }
 
+  #makeCharge({ amount, phone, currency = 'GHS' }: Request['body'], { order, press }: Post): Charge {
+    const { swarm, clock } = this.#world;
+    const asked = amount.toFixed(2);
+    const isOther = swarm.happens('service: charges another amount');
+    return {
+      reference: `${this.#prefix}${String(this.charges.length + 1).padStart(6, '0')}`,
+      ...{ order, press, phone, asked, currency },
+      amount: isOther ? '9.00' : asked,
+      acceptedAt: clock.now,
+      history: [{ at: clock.now, status: this.#random.pick(['processing', 'pending']) }],
+      unreadableUntil: 0,
+      isForgotten: false,
+      movesLateAt: undefined,
+    };
+  }
+
   #show(data: object): Answer {
     const more = this.#random.pick([{}, { message: 'sent' }, { message: 'sent', meta: { fee: '0.10' } }]);
     return { status: this.#random.pick([200, 200, 201, 202]), body: { status: true, data, ...more } };
   }
 
   #findTwin(phone: string | undefined, amount: string): Charge | undefined {
-    const { clock, swarm } = this.#world;
-    const isTwin = (charge: Charge) =>
-      charge.phone === phone &&
-      (this.#suppresses === 'any' || charge.asked === amount) &&
-      clock.now - charge.acceptedAt < this.#suppressesFor &&
-      isOpen(charge);
-    const twin = phone === undefined ? undefined : this.charges.find(isTwin);
-    return twin && swarm.happens('service: suppresses a duplicate') ? twin : undefined;
+    const since = this.#world.clock.now - this.#suppressesFor;
+    const twin = this.charges.find(
+      (charge) =>
+        phone !== undefined &&
+        charge.phone === phone &&
+        (this.#suppresses === 'any' || charge.asked === amount) &&
+        charge.acceptedAt > since &&
+        isOpen(charge),
+    );
+    return twin && this.#world.swarm.happens('service: suppresses a duplicate') ? twin : undefined;
   }
 
   /** The customer approves, declines or forgets. */
   #plan(charge: Charge): void {
     const { clock, swarm } = this.#world;
     const random = this.#random;
-    const soon = random.chance(0.7) ? random.between(500, 60_000) : random.between(60_000, 600_000);
+    const soon = random.chance(0.7) ? random.between(500, MINUTE) : random.between(MINUTE, 10 * MINUTE);
     if (swarm.happens('service: cannot show a transaction'))
       charge.unreadableUntil = clock.now + random.between(0.5 * DAY, 2.5 * DAY);
     const isLate = swarm.happens('customer: answers after a week');
@@ -216,20 +244,19 @@ export class SimulatedService {
       : random.pick(['success', 'success', 'success', 'failed', 'failed', 'abandoned', 'pending'] as const);
     this.#moveLater(charge, isLate ? random.between(7.2 * DAY, 9 * DAY) : soon, () => {
       this.move(charge, first === 'pending' && isLate ? 'abandoned' : first);
-      if (statusOf(charge) === 'failed' || statusOf(charge) === 'abandoned') this.#planAfterEnd(charge);
+      if (isEnd(statusOf(charge))) this.#planAfterEnd(charge);
     });
   }
 
   /** Nothing says that what has failed stays so: another card is tried on the same page. */
   #planAfterEnd(charge: Charge): void {
     const { swarm } = this.#world;
-    const random = this.#random;
     charge.isForgotten = swarm.happens('service: forgets a transaction');
     if (charge.isForgotten) return;
     const isLate = swarm.happens('service: paid weeks later');
     if (!isLate && !swarm.happens('service: paid after its end')) return;
-    const pause = isLate ? random.between(8 * DAY, 20 * DAY) : random.between(500, 600_000);
-    if (random.chance(0.3)) this.#moveLater(charge, pause / 2, () => this.move(charge, 'pending'));
+    const pause = isLate ? this.#random.between(8 * DAY, 20 * DAY) : this.#random.between(500, 10 * MINUTE);
+    if (this.#random.chance(0.3)) this.#moveLater(charge, pause / 2, () => this.move(charge, 'pending'));
     this.#moveLater(charge, pause, () => this.move(charge, 'success'));
   }
 
@@ -242,32 +269,25 @@ export class SimulatedService {
   #verify({ url }: Request): Answer {
     const { swarm, clock } = this.#world;
     const charge = this.find(decodeURIComponent(url.slice(url.lastIndexOf('/') + 1)));
-    const age = charge && clock.now - charge.acceptedAt;
-    const notFound = { status: 404, body: this.#random.pick(ERROR_BODIES) };
-    if (!charge || age === undefined || charge.isForgotten) return notFound;
+    if (!charge || charge.isForgotten) return this.#no(404);
+    const { reference, amount, currency, history, acceptedAt } = charge;
     const misreport = (answer: Answer): Answer => {
-      this.misreported.set(charge.reference, clock.now);
+      this.misreported.set(reference, clock.now);
       return answer;
     };
-    if (age < 30_000 && swarm.happens('service: not found at first')) return misreport(notFound);
+    if (clock.now - acceptedAt < 30 * SECOND && swarm.happens('service: not found at first'))
+      return misreport(this.#no(404));
     if (clock.now < charge.unreadableUntil)
-      return misreport(
-        charge.acceptedAt % 2 ? { status: 410, body: '' } : { status: 200, body: { status: false } },
-      );
-    const { reference, amount, currency, history } = charge;
+      return misreport(acceptedAt % 2 ? { status: 410, body: '' } : { status: 200, body: { status: false } });
     const isOld = history.length > 1 && swarm.happens('service: old status');
     const known = isOld ? (history.at(-2)?.status ?? 'pending') : statusOf(charge);
-    const unknown =
-      swarm.happens('service: unknown status') && this.#random.pick(['queued', 'sent to Ama Mensah']);
-    const status = unknown || known;
+    const isUnknown = swarm.happens('service: unknown status');
+    const status = isUnknown ? this.#random.pick(['queued', 'sent to Ama Mensah']) : known;
+    const emails = [`${charge.order}.${charge.press}@example.com`, 'a***@example.com', ''];
     const answer = this.#show({
       ...{ reference, status, amount, currency },
       ...this.#random.pick(status === 'success' ? PAID_AT : NOT_PAID_AT),
-      customer_email: this.#random.pick([
-        `${charge.order}.${charge.press}@example.com`,
-        'a***@example.com',
-        '',
-      ]),
+      customer_email: this.#random.pick(emails),
     });
     return status === statusOf(charge) ? answer : misreport(answer);
   }

@@ -5,18 +5,19 @@ import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import { Hono } from 'hono/tiny';
-import type { PaymentService } from '../service/service.ts';
 import { HttpRejection } from '../service/validate-request.ts';
 import { sandboxAssets } from './assets/assets.ts';
+import type { SandboxContext } from './context.ts';
+import { addForms } from './forms.ts';
 import { isForeignForm, pageHeaders, refuseOtherForms, refuseOtherHosts } from './guards.ts';
 import { addCheckout } from './pages/checkout.ts';
-import { addClockCard } from './pages/clock-card.ts';
-import { addDashboard, type DashboardContext } from './pages/dashboard.ts';
+import { addDashboard } from './pages/dashboard.ts';
 import { messagePage } from './pages/layout.ts';
 import { addPhone } from './pages/phone.ts';
 import { addWebhooks } from './pages/webhooks.ts';
 import type { Env } from './request.ts';
-import { createScriptApi, SCRIPT_API_PATH, type ScriptApiContext } from './script-api.ts';
+import { createScriptApi } from './script-api.ts';
+import { createScriptRoutes, SCRIPT_API_PATH } from './script-routes.ts';
 
 /** The path of the base URL, with the version prefix. */
 export const API_PATH = '/api/v1';
@@ -29,16 +30,10 @@ const FOREIGN_FORM =
   `In a script use the JSON API, such as POST ${SCRIPT_API_PATH}/transactions/:reference {"status":"success"}.\n` +
   'It is described in docs/reference/payment-sandbox.md.\n';
 
-export interface AppContext extends DashboardContext, ScriptApiContext {
-  /** More names that the sandbox accepts as its host. */
-  readonly allowHosts: readonly string[];
-  /** Responds to a request below the base URL. */
-  readonly handle: PaymentService['handle'];
-}
-
 /** Creates the whole sandbox as one app: the service's API, the API for scripts, and the pages. */
-export function createApp(context: AppContext): Hono<Env> {
-  const { url, allowHosts, service, changes, returnUrl } = context;
+export function createApp(context: SandboxContext): Hono<Env> {
+  const { url, allowHosts, changes } = context;
+  const routes = createScriptRoutes(context);
   const app = new Hono<Env>();
   app.onError(explainError);
   app.use(refuseOtherHosts(url, allowHosts));
@@ -48,13 +43,13 @@ export function createApp(context: AppContext): Hono<Env> {
     // Every open page shows what a script or another page has changed.
     if (c.req.method !== 'GET') changes.notify();
   });
-  app.route(SCRIPT_API_PATH, createScriptApi(context));
+  app.route(SCRIPT_API_PATH, createScriptApi(routes, url));
   app.use(pageHeaders, bodyLimit({ maxSize: MAX_FORM_BYTES }), refuseOtherForms(url));
+  addForms(app, routes);
   addDashboard(app, context);
   addWebhooks(app, context);
-  addClockCard(app, service.clock);
-  addPhone(app, service, changes);
-  addCheckout(app, service.ledger, returnUrl);
+  addPhone(app, context);
+  addCheckout(app, context);
   app.get('/assets/:name', (c) => {
     const asset = sandboxAssets.get(c.req.param('name'));
     return asset ? c.body(asset.text, 200, { 'content-type': asset.type }) : c.notFound();
@@ -73,11 +68,8 @@ function explainError(error: Error, c: Context<Env>): Response | Promise<Respons
   }
   if (error instanceof HttpRejection) {
     const isMissing = error.status === 404;
-    const [, page = ''] = /^\/(webhooks|phone)\b/.exec(c.req.path) ?? [];
-    return c.html(
-      messagePage(isMissing ? 'Not found' : 'Nothing was changed', error.message, wayBack[page]),
-      isMissing ? 404 : 400,
-    );
+    const title = isMissing ? 'Not found' : 'Nothing was changed';
+    return c.html(messagePage(title, error.message), isMissing ? 404 : 400);
   }
   const { incoming } = c.env;
   // A client that disconnects in the middle of a body causes an error here, and reads no response.
@@ -85,14 +77,8 @@ function explainError(error: Error, c: Context<Env>): Response | Promise<Respons
   return c.text('Internal Server Error', 500);
 }
 
-/** Where the message of a page links to, if it is not the dashboard. */
-const wayBack: Readonly<Record<string, { href: string; label: string }>> = {
-  webhooks: { href: '/webhooks', label: 'All webhooks' },
-  phone: { href: '/phone', label: 'The phone' },
-};
-
 /** Creates the service's API: docs/reference/service.md. */
-function createApi({ service, handle }: AppContext): Hono<{ Bindings: HttpBindings }> {
+function createApi({ service, handle }: SandboxContext): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(
     bodyLimit({

@@ -1,16 +1,16 @@
 import { transactionStatuses } from '../../api/transaction.ts';
 import { type Entry, failures, keyModes } from '../service/ledger.ts';
 
-/** What the dashboard and the API for scripts show of all transactions. An empty text does not restrict it. */
-export interface TransactionFilter {
+/** What the dashboard and the API for scripts show of all transactions. What is missing or empty does not restrict it. */
+export type TransactionFilter = {
   /** Words, all of which a transaction must have. */
-  readonly search: string;
+  readonly search?: string | undefined;
   /** A status, or the reason of a `failed` one. */
-  readonly status: string;
-  readonly mode: string;
+  readonly status?: string | undefined;
+  readonly mode?: string | undefined;
   /** The reference of a transaction: only older ones. */
-  readonly before: string;
-}
+  readonly before?: string | undefined;
+};
 
 export interface FoundTransactions {
   /** Newest first. */
@@ -27,20 +27,13 @@ const MAX_SEARCH_CHARS = 255;
 
 /** Reads a filter from the query of an address. A value that no control of the page sends restricts nothing. */
 export function parseFilter(query: Readonly<Record<string, string>>): TransactionFilter {
-  const { search = '', status = '', mode = '', before = '' } = query;
+  const { search, status, mode, before } = query;
   return {
-    search: search.trim().slice(0, MAX_SEARCH_CHARS),
-    status: statusFilters.find((known) => known === status) ?? '',
-    mode: keyModes.find((known) => known === mode) ?? '',
+    search: search?.trim().slice(0, MAX_SEARCH_CHARS),
+    status: statusFilters.find((known) => known === status),
+    mode: keyModes.find((known) => known === mode),
     before,
   };
-}
-
-/** Writes a filter as the query of an address: empty, or with the question mark. */
-export function formatFilter(filter: TransactionFilter): string {
-  const { search, status, mode, before } = filter;
-  const given = Object.entries({ search, status, mode, before }).filter(([, value]) => value !== '');
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
 
 /** Finds at most `max` transactions. `entries` are all of them, in the order of creation. */
@@ -49,30 +42,21 @@ export function findTransactions(
   filter: TransactionFilter,
   max: number,
 ): FoundTransactions {
-  const { search, status, mode, before } = filter;
+  const { search = '', status, mode, before } = filter;
   const words = parseWords(search);
   const isMatch = (entry: Entry) =>
-    (mode === '' || entry.mode === mode) &&
-    (status === '' || entry.status === status || entry.failure === status) &&
+    (!mode || entry.mode === mode) &&
+    (!status || entry.status === status || entry.failure === status) &&
     (words.length === 0 || hasWords(entry, words));
-  const matches = words.length > 0 || status !== '' || mode !== '' ? entries.filter(isMatch) : entries;
-  const end = before === '' ? matches.length : countOlder(entries, matches, before);
+  const matches = words.length > 0 || status || mode ? entries.filter(isMatch) : entries;
+  // It need not be a match itself, and is perhaps no longer kept.
+  const position = before ? entries.findIndex(({ reference }) => reference === before) : -1;
+  const end = position < 0 ? matches.length : entries.slice(0, position).filter(isMatch).length;
   return {
     entries: matches.slice(Math.max(end - max, 0), end).reverse(),
     total: matches.length,
     newer: matches.length - end,
   };
-}
-
-/** Counts the matches that are older than a transaction, which need not be a match itself. */
-function countOlder(entries: readonly Entry[], matches: readonly Entry[], reference: string): number {
-  let count = 0;
-  for (const entry of entries) {
-    if (entry.reference === reference) return count;
-    // The matches have the same order.
-    if (entry === matches[count]) count++;
-  }
-  return matches.length;
 }
 
 /** Splits a search into words. A whole phone number is one word: its last nine digits, which all of its forms share. */

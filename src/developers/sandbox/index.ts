@@ -17,7 +17,7 @@ import { Webhooks } from '../service/webhooks.ts';
 import { API_PATH, createApp } from './app.ts';
 import { LIVE_KEY, normalizeSandboxOptions, SandboxError, type SandboxOptions, TEST_KEY } from './options.ts';
 import { Changes } from './pages/live.ts';
-import { StateFile } from './state-file.ts';
+import { openStateFile } from './state-file.ts';
 
 export type { MockCharge, PaymentControls } from '../mock/controls.ts';
 export type { Fault, Faults, ForgedFields, WebhookFault } from '../service/faults.ts';
@@ -81,8 +81,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       `${host} is not a loopback address: other machines could reach the sandbox. To allow that: --allow-remote.`,
     );
   }
-  const stateFile = state === undefined ? undefined : new StateFile(state);
-  const entries = stateFile?.readEntries() ?? [];
+  const stateFile = state === undefined ? undefined : openStateFile(state);
   const server = await listen(host, port).catch((error: unknown) => {
     stateFile?.close();
     throw error instanceof ListenError ? new SandboxError(error.message, { cause: error.cause }) : error;
@@ -115,10 +114,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       keep,
       promptExpiry,
       newReference,
-      observers: [...(stateFile ? [stateFile] : []), pages, timers, webhooks],
+      observers: [...(stateFile ? [stateFile.observer] : []), pages, timers, webhooks],
     },
   });
-  service.ledger.restore(entries);
+  service.ledger.restore(stateFile?.entries ?? []);
   webhooks.start(service);
   if (webhookUrl !== undefined) webhooks.deliverTo(webhookUrl);
   // Last: it settles what became due while no sandbox ran, and that sends webhooks.

@@ -14,6 +14,8 @@ import { isHttpAddress } from '../service/validate-request.ts';
 export const TEST_KEY = 'sk_test_sandbox';
 export const LIVE_KEY = 'sandbox-live-key';
 
+export type NormalizedOptions = ReturnType<typeof normalizeSandboxOptions>;
+
 /** What a shop needs to send requests to the sandbox. */
 export interface Access {
   readonly baseUrl: string;

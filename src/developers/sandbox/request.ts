@@ -3,8 +3,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type * as z from 'zod/mini';
-import { parseJson } from '../../support/untrusted.ts';
-import type { Entry, Ledger } from '../service/ledger.ts';
+import { isFinal } from '../../schedule.ts';
+import type { Entry, FinalStatus, Ledger } from '../service/ledger.ts';
 import { HttpRejection } from '../service/validate-request.ts';
 
 export type Env = { Bindings: HttpBindings };
@@ -21,40 +21,28 @@ export async function parseForm(c: Context<Env>): Promise<Form> {
   }
 }
 
-/** Parses the JSON body of a request. An empty one counts as `{}`. */
-export async function parseBody<T>(c: Context, schema: z.ZodMiniType<T>): Promise<T> {
-  const text = await c.req.text();
-  const body = text.trim() === '' ? {} : parseJson(text);
-  // JSON has no `undefined`: the body could not be parsed.
-  if (body === undefined) throw new HttpRejection(400, 'The body is not JSON.');
-  return validate(schema, body, 'body');
-}
+/** Where fields are given: an error names it. */
+export type FieldSource = 'query' | 'body' | 'form';
 
-export function parseQuery<T>(c: Context, schema: z.ZodMiniType<T>): T {
-  return validate(schema, c.req.query(), 'query');
-}
-
-function validate<T>(schema: z.ZodMiniType<T>, value: unknown, name: 'body' | 'query'): T {
+/** @throws {HttpRejection} if a field is not valid. It names all that are not. */
+export function validate<T>(schema: z.ZodMiniType<T>, value: unknown, source: FieldSource): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  // A misspelt field is often the reason why another one is missing.
-  const isMisspelt = ({ code }: { code: string | undefined }) => code === 'unrecognized_keys';
   const { issues } = parsed.error;
-  const first = issues.find(isMisspelt) ?? issues[0];
-  const field = first?.path.join('.') || `The ${name}`;
+  // A misspelt field is often the reason why another one is missing.
+  const first = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
+  const field = first?.path.join('.') || `The ${source}`;
   throw new HttpRejection(400, `${field} ${first?.message ?? 'is not valid'}`, {
     fields: issues.map(({ path, message }) => ({ field: path.join('.'), message })),
   });
 }
 
-/** Returns what a control returns. A value that it refuses is an error of the request. */
-export function refuseInvalid<T>(control: () => T): T {
-  try {
-    return control();
-  } catch (error) {
-    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
-    throw new HttpRejection(400, error.message);
-  }
+/** Writes fields as the query of an address: empty, or with the question mark. */
+export function formatQuery(fields: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(fields).flatMap(([name, value = '']) =>
+    value === '' ? [] : [[name, `${value}`]],
+  );
+  return given.length > 0 ? `?${new URLSearchParams(given)}` : '';
 }
 
 /** @throws {HttpRejection} if there is no such transaction */
@@ -63,4 +51,9 @@ export function findEntry(ledger: Ledger, reference: unknown): Entry {
   const entry = ledger.find(reference);
   if (entry) return entry;
   throw new HttpRejection(404, 'There is no transaction with this reference.');
+}
+
+/** Ends a payment as its customer does. A final status stays as it is. */
+export function endIfOpen(ledger: Ledger, { reference, status }: Entry, ending: FinalStatus): void {
+  if (!isFinal(status)) ledger.end(reference, ending);
 }

@@ -2,19 +2,13 @@ import { createRedact } from '../../support/redact.ts';
 import { isRecord, orUndefined } from '../../support/untrusted.ts';
 import type { Entry } from '../service/ledger.ts';
 import { toTransactionData } from '../service/responses.ts';
-import type { Exchange, PaymentService } from '../service/service.ts';
+import type { Exchange } from '../service/service.ts';
 import type { WebhookDelivery } from '../service/webhook-delivery.ts';
+import type { SandboxContext } from './context.ts';
 import { LIVE_KEY } from './options.ts';
 
-interface ShownTransaction {
-  readonly service: PaymentService;
-  readonly url: string;
-  /** Where the checkout page leads back to if the payment names no address. */
-  readonly returnUrl: string | undefined;
-}
-
 /** Returns a transaction as the API shows it: wire names for the fields of the wire, epoch milliseconds for times. */
-export function viewTransaction(entry: Entry, { service, url, returnUrl }: ShownTransaction) {
+export function viewTransaction(entry: Entry, { service, url, returnUrl }: SandboxContext) {
   const { reference, mode, failure, mobileMoney, createdAt, changedAt, plan } = entry;
   const { status, amount, currency, customer_email, paid_at } = toTransactionData(entry, entry.status);
   return {
@@ -50,7 +44,9 @@ export function viewExchange(exchange: Exchange): object {
   const requestId = headers['x-request-id'] ?? null;
   const sent = { at, operation, method, path, hasKey, mode, requestId, headers };
   const received = { reference, found, status, errorBody, fault, duration };
-  return { ...redactKeys(sent), ...viewBody(request), ...redactKeys(received) };
+  const view = (body: unknown) => redactKeys({ ...sent, body, ...received });
+  // JSON that is nested deep can be read, but perhaps not written.
+  return orUndefined(() => view(request.body)) ?? view('[nested too deep to show]');
 }
 
 /** Returns a webhook with its attempts, without any API key that the receiver sent back. */
@@ -62,11 +58,6 @@ export function viewDelivery(delivery: WebhookDelivery): object {
 export function viewFault<Queued extends { readonly remaining: number }>(queued: Queued) {
   const { remaining } = queued;
   return { ...queued, remaining: remaining === Number.POSITIVE_INFINITY ? 'always' : remaining };
-}
-
-/** JSON that is nested deep can be read, but perhaps not written. */
-function viewBody({ body }: Exchange['request']): object {
-  return orUndefined(() => redactKeys({ body })) ?? { body: '[nested too deep to show]' };
 }
 
 const { secrets: redactKey } = createRedact([LIVE_KEY]);

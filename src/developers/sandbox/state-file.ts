@@ -47,70 +47,38 @@ const entrySchema = z.object({
 });
 
 /** The SQLite database that keeps the transactions. Each change is written at once. */
-export class StateFile implements LedgerObserver {
-  readonly #file: string;
-  readonly #database: DatabaseSync;
-  readonly #save: ReturnType<DatabaseSync['prepare']>;
-  readonly #delete: ReturnType<DatabaseSync['prepare']>;
+export interface StateFile {
+  /** The transactions of earlier runs, in the order of creation. */
+  readonly entries: readonly Entry[];
+  readonly observer: LedgerObserver;
+  close(): void;
+}
 
-  /**
-   * Opens the file, or creates it.
-   *
-   * @throws {SandboxError} if it is damaged, if another sandbox has it open, or if it is not a state file
-   */
-  constructor(file: string) {
-    this.#file = file;
-    this.#database = openDatabase(file);
-    [this.#save, this.#delete] = this.#closeIfDamaged(() => [
-      this.#database.prepare(
-        `INSERT INTO transactions (reference, entry) VALUES (?, ?)
-         ON CONFLICT (reference) DO UPDATE SET entry = excluded.entry`,
-      ),
-      this.#database.prepare('DELETE FROM transactions WHERE reference = ?'),
-    ]);
-  }
-
-  /**
-   * Reads the transactions of earlier runs, in the order of creation.
-   *
-   * @throws {SandboxError} if the file is damaged. The file is then closed.
-   */
-  readEntries(): Entry[] {
-    return this.#closeIfDamaged(() => {
-      const check = this.#database.prepare('PRAGMA quick_check(1)').get();
-      if (check?.quick_check !== 'ok') throw new Error(`quick_check: ${check?.quick_check}`);
-      return this.#database.prepare('SELECT entry FROM transactions ORDER BY position').all().map(parseEntry);
-    });
-  }
-
-  created(entry: Entry): void {
-    this.#write(entry);
-  }
-
-  changed(entry: Entry): void {
-    this.#write(entry);
-  }
-
-  deleted({ reference }: Entry): void {
-    this.#delete.run(reference);
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-
-  #write(entry: Entry): void {
-    this.#save.run(entry.reference, JSON.stringify(entry));
-  }
-
-  #closeIfDamaged<Result>(read: () => Result): Result {
-    try {
-      return read();
-    } catch (cause) {
-      this.close();
-      const message = `The state file ${this.#file} is damaged. Choose another, or delete it.`;
-      throw new SandboxError(message, { cause });
-    }
+/**
+ * Opens the file, or creates it.
+ *
+ * @throws {SandboxError} if it is damaged, if another sandbox has it open, or if it is not a state file
+ */
+export function openStateFile(file: string): StateFile {
+  const database = openDatabase(file);
+  try {
+    const check = database.prepare('PRAGMA quick_check(1)').get();
+    if (check?.quick_check !== 'ok') throw new Error(`quick_check: ${check?.quick_check}`);
+    const entries = database.prepare('SELECT entry FROM transactions ORDER BY position').all();
+    const save = database.prepare(
+      `INSERT INTO transactions (reference, entry) VALUES (?, ?)
+       ON CONFLICT (reference) DO UPDATE SET entry = excluded.entry`,
+    );
+    const remove = database.prepare('DELETE FROM transactions WHERE reference = ?');
+    const write = (entry: Entry) => void save.run(entry.reference, JSON.stringify(entry));
+    return {
+      entries: entries.map(parseEntry),
+      observer: { created: write, changed: write, deleted: ({ reference }) => void remove.run(reference) },
+      close: () => database.close(),
+    };
+  } catch (cause) {
+    database.close();
+    throw new SandboxError(`The state file ${file} is damaged. Choose another, or delete it.`, { cause });
   }
 }
 

@@ -109,29 +109,6 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     expect(problems).toEqual([]);
   });
 
-  test('searches, filters and pages without JavaScript', async () => {
-    const { sandbox } = await startWith(205);
-    const { page } = await open(`${sandbox.url}/`, { javaScriptEnabled: false });
-    const rows = page.locator('.rows > li');
-    await page.getByLabel('Reference, email, phone or amount').fill('024 412');
-    await page.getByRole('search').getByLabel('Status').selectOption('expired');
-    await page.getByRole('button', { name: 'Search' }).click();
-    expect(await rows.getByText('failed: expired').count()).toBe(1);
-    expect(await rows.count()).toBe(1);
-    expect(await page.locator('#count').textContent()).toBe('1 found of 205');
-    await page.getByRole('link', { name: 'Clear' }).click();
-    await page.getByRole('link', { name: 'Show older: 105' }).click();
-    await page.getByRole('link', { name: 'Show older: 5' }).click();
-    expect(await rows.count()).toBe(5);
-    await rows.first().locator('summary').first().click();
-    expect(await rows.first().locator('.requests .name').isVisible()).toBe(true);
-    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
-
-    await page.locator('.tabs').getByRole('link', { name: 'Time' }).click();
-    await page.getByRole('button', { name: '+1 h' }).click();
-    await page.getByText('1 h 1 min ahead').waitFor();
-  });
-
   test('shows verifies as they come, and keeps what is open', async () => {
     const { sandbox, payments } = await startTestSandbox();
     const { reference } = await payments.initialize(payment);
@@ -175,46 +152,6 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     await page.locator(`[id="${newest}"]`).waitFor({ state: 'detached' });
     expect(await shown()).toEqual([middle, oldest]);
     await page.getByText('2 found of 4').waitFor();
-  });
-
-  test('copies to the clipboard, and says so', async () => {
-    const { sandbox } = await startTestSandbox();
-    const permissions = ['clipboard-read', 'clipboard-write'];
-    const { page, problems } = await open(`${sandbox.url}/`, { permissions, viewport: views[0].viewport });
-    const texts = {
-      'the base URL': sandbox.baseUrl,
-      'the test key': sandbox.testKey,
-      'the live key': sandbox.liveKey,
-    };
-    for (const [what, text] of Object.entries(texts)) {
-      const button = page.getByRole('button', { name: `Copy ${what}`, exact: true });
-      await button.click();
-      await page.getByRole('button', { name: `Copied ${what}`, exact: true }).waitFor();
-      await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor({ state: 'attached' });
-      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(text);
-      await button.waitFor();
-    }
-    await page.getByRole('button', { name: 'Copy the environment variables' }).first().click();
-    await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor({ state: 'attached' });
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
-      `export PAYMENTS_BASE_URL=${sandbox.baseUrl} PAYMENTS_API_KEY=${sandbox.liveKey}`,
-    );
-    expect(problems).toEqual([]);
-  });
-
-  test('selects the text to copy over http on another host', async () => {
-    const { sandbox } = await startTestSandbox({ allowHosts: ['sandbox.test'] });
-    const address = sandbox.url.replace('127.0.0.1', 'sandbox.test');
-    const { page, problems } = await open(address, { viewport: views[0].viewport });
-    expect(await page.evaluate(() => isSecureContext)).toBe(false);
-    await page.getByRole('button', { name: 'Copy the live key' }).click();
-    await page
-      .getByRole('status')
-      .filter({ hasText: /^(?:Copied|Selected)/ })
-      .waitFor({ state: 'attached' });
-    expect(await page.evaluate(() => getSelection()?.toString())).toBe(sandbox.liveKey);
-    // Chromium ignores one header of such a host, and says so.
-    expect(problems.filter((problem) => !problem.startsWith('The Cross-Origin-Opener-Policy'))).toEqual([]);
   });
 
   test('sends a webhook again from an open row, without a reload', async () => {

@@ -56,29 +56,6 @@ async function serveDesk() {
 describe.skipIf(isChromiumMissing)('the desk in Chromium', () => {
   const open = useBrowser();
 
-  test('leads from a lost response to an order that is paid, without JavaScript', async () => {
-    const { service, orders, url, loseResponse } = await serveDesk();
-    const reference = await loseResponse('17');
-    const { page, problems } = await open(url, { javaScriptEnabled: false });
-    await page.getByRole('link', { name: 'Order 17' }).click();
-    await page.locator('summary', { hasText: 'The charge exists' }).click();
-    const form = page.locator('details[open] form');
-    await form.getByLabel('Its transaction').fill(reference);
-    await form.getByLabel('What you found out').fill('found by its request id');
-    await form.getByRole('button', { name: 'Record' }).click();
-    await page.getByRole('status').getByText('The payment is followed').waitFor();
-    await page.getByText(`${KOFI}: found by its request id`).waitFor();
-
-    service.approve(reference);
-    expect(await orders.wait('17', { timeout: 60_000 })).toMatchObject({ state: 'paid' });
-    await page.getByRole('link', { name: 'What needs a person' }).click();
-    await page.getByText('Nothing needs a person.').waitFor();
-    await page.getByLabel('Order, idempotency key or transaction').fill('17');
-    await page.getByRole('button', { name: 'Find' }).click();
-    await page.getByText('Paid', { exact: true }).waitFor();
-    expect(problems).toEqual([]);
-  });
-
   test.each([
     [1280, 'light'],
     [1280, 'dark'],

@@ -1,38 +1,12 @@
-import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { findFreePort } from '../../helpers/free-port.ts';
-import { listenForTest } from '../../helpers/listen.ts';
-import { charge, hostile, payment, startTestSandbox } from '../../unit/developers/sandbox/start-sandbox.ts';
+import { charge, payment, startTestSandbox } from '../../unit/developers/sandbox/start-sandbox.ts';
 import { checkView } from './check-view.ts';
 import { isChromiumMissing } from './chromium.ts';
 import { useBrowser } from './use-browser.ts';
 
 describe.skipIf(isChromiumMissing)('in Chromium', () => {
   const open = useBrowser();
-
-  test.each([
-    ['Pay GHS 25.50', 'success', 'Paid'],
-    ['Let the payment fail', 'failed', 'Failed'],
-    ['Leave without paying', 'abandoned', 'Abandoned'],
-  ])('the button "%s" ends a wait with "%s", and leads back to the shop', async (button, status, title) => {
-    const shop = createServer((_request, response) => response.end('Welcome back'));
-    const returnUrl = `http://127.0.0.1:${await listenForTest(shop)}/return?order=17`;
-    const { payments } = await startTestSandbox({ returnUrl });
-    const { reference, checkout_url } = await payments.initialize(payment);
-    const wait = payments.waitForFinalStatus(reference, { expect: { amount: '25.50', currency: 'GHS' } });
-    const { page, problems } = await open(checkout_url);
-    await page.getByRole('button', { name: button }).click();
-    await expect(wait).resolves.toMatchObject({ status });
-    const back = `${returnUrl}&reference=${reference}`;
-    await page.waitForURL(back);
-    expect(await page.textContent('body')).toBe('Welcome back');
-    // Opened later, it stays, and links to the shop.
-    await page.goto(checkout_url);
-    await page.getByRole('heading', { name: `${title} GHS 25.50` }).waitFor();
-    await page.getByRole('link', { name: 'Back to the shop' }).click();
-    await page.waitForURL(back);
-    expect(problems).toEqual([]);
-  });
 
   test('shows a prompt on the phone without a reload, and takes a PIN', async () => {
     const { sandbox, payments } = await startTestSandbox();
@@ -76,47 +50,6 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     expect(problems).toEqual([]);
   });
 
-  test('shows the newest prompts, also of before it was connected', async () => {
-    const { sandbox, payments } = await startTestSandbox();
-    const references: string[] = [];
-    const makeCharges = async (count: number) => {
-      for (let made = 0; made < count; made++)
-        references.push(
-          (await payments.chargeMobileMoney({ ...charge, amount: references.length + 1 })).reference,
-        );
-    };
-    await makeCharges(19);
-    const { page } = await open('about:blank');
-    await page.route('**/events/phone*', async (route) => {
-      await makeCharges(3);
-      await route.continue();
-    });
-    await page.goto(`${sandbox.url}/phone`);
-    await page.getByText('22 open prompts: the newest 20 are here').waitFor();
-    const readShown = () => page.locator('.prompt').evaluateAll((all) => all.map(({ id }) => id));
-    expect(await readShown()).toEqual(references.slice(-20));
-    await makeCharges(1);
-    await page.getByText('23 open prompts').waitFor();
-    expect(await readShown()).toEqual(references.slice(-20));
-  });
-
-  test('lets the customer type a PIN on during an update', async () => {
-    const { sandbox, payments } = await startTestSandbox();
-    const { reference } = await payments.chargeMobileMoney(charge);
-    const { page } = await open(`${sandbox.url}/phone`);
-    const pin = page.locator(`[id="pin-${reference}"]`);
-    await pin.pressSequentially('12');
-    const other = await payments.chargeMobileMoney({ ...charge, amount: '99.00' });
-    // The prompt now shows another time.
-    sandbox.settleAfter(reference, 90_000, 'failed');
-    await page.locator(`[id="${other.reference}"]`).waitFor();
-    await page.keyboard.type('34');
-    expect(await pin.inputValue()).toBe('1234');
-    await page.keyboard.press('Enter');
-    await expect(payments.waitForFinalStatus(reference)).resolves.toMatchObject({ status: 'success' });
-    await expect(payments.verify(other.reference)).resolves.toMatchObject({ status: 'pending' });
-  });
-
   test('reconnects the dashboard after a restart of the sandbox', async () => {
     const port = await findFreePort();
     const first = await startTestSandbox({ port });
@@ -129,22 +62,6 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     const { reference } = await second.payments.initialize(payment);
     await page.locator(`[id="${reference}"]`).waitFor();
     expect(await page.locator('.rows > li').count()).toBe(1);
-  });
-
-  test('runs no markup in customer data, on any page', async () => {
-    const { sandbox, payments } = await startTestSandbox();
-    const pages = [await open(`${sandbox.url}/`), await open(`${sandbox.url}/phone`)];
-    const { customer_email, phone } = hostile;
-    const { checkout_url } = await payments.initialize({ ...payment, customer_email });
-    await payments.chargeMobileMoney({ ...charge, customer_email, phone });
-    for (const { page } of pages) await page.getByText('onerror=alert(1)').first().waitFor();
-    pages.push(await open(checkout_url));
-    for (const { page, problems } of pages) {
-      await page.reload();
-      await page.getByText('onerror=alert(1)').first().waitFor();
-      expect(await page.locator('img').count()).toBe(0);
-      expect(problems).toEqual([]);
-    }
   });
 
   test('refuses a payment by a page of another site', async () => {
@@ -195,44 +112,4 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
       await checkView(page, width);
     }
   });
-
-  test.each([320, 390])('breaks no sum between currency and digits at %i pixels', async (width) => {
-    const { sandbox, payments, press } = await startTestSandbox();
-    const addresses = ['/', '/phone'].map((path) => sandbox.url + path);
-    for (const amount of ['1.00', '25.50', '1200.00', '123456.00', '1234567.89']) {
-      await payments.chargeMobileMoney({ ...charge, amount });
-      const ended = await payments.chargeMobileMoney({ ...charge, amount });
-      await press('/phone', { reference: ended.reference, decision: 'decline' });
-      const started = await payments.initialize({ ...payment, amount });
-      const paid = await payments.initialize({ ...payment, amount });
-      sandbox.approve(paid.reference);
-      addresses.push(started.checkout_url, paid.checkout_url);
-    }
-    const { page } = await open(`${sandbox.url}/`, { viewport: { width, height: 800 } });
-    for (const address of addresses) {
-      await page.goto(address);
-      const sums = await page.evaluate(findSums);
-      expect(sums.length).toBeGreaterThan(0);
-      expect(
-        sums.filter(({ lines }) => lines !== 1),
-        address,
-      ).toEqual([]);
-    }
-  });
 });
-
-/** Runs in the page. Returns each sum that it shows, and over how many lines. */
-function findSums() {
-  const found: { text: string; lines: number }[] = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    for (const { 0: text, index } of (node.textContent ?? '').matchAll(/[A-Z]{3} \d[\d.]*/g)) {
-      const range = document.createRange();
-      range.setStart(node, index);
-      range.setEnd(node, index + text.length);
-      const lines = new Set(Array.from(range.getClientRects(), ({ top }) => Math.round(top))).size;
-      if (lines > 0) found.push({ text, lines });
-    }
-  }
-  return found;
-}

@@ -127,25 +127,6 @@ test('charges Mobile Money once, and ships after the approval', async () => {
   await expectNoDoubleCharge();
 });
 
-test('charges nothing if the network is not known, and lists the networks', async () => {
-  const { charge, findTransactions } = await openBasket();
-  for (const network of ['vodafone', 'MTN', '']) {
-    const { status, text } = await charge(network);
-    expect([status, text]).toEqual([400, expect.stringContaining('network: mtn, telecel, airteltigo.')]);
-  }
-  expect(await findTransactions()).toEqual([]);
-});
-
-test('charges an order again that was declined on the phone', async () => {
-  const { order, charge, answerPhone, findTransactions, waitForTitle } = await openBasket();
-  await charge();
-  await answerPhone('decline');
-  await waitForTitle('Not paid');
-  expect(await composition.countParcels(order)).toBe(0);
-  expect((await charge()).text).toContain('Approve the payment on your phone');
-  expect(await findTransactions()).toHaveLength(2);
-});
-
 test('holds an order for review after a lost response, and lists its key', async () => {
   const { order, charge, answerPhone, findTransactions, findReference, waitForTitle } = await openBasket();
   await callSandbox('/faults', { operation: 'chargeMobileMoney', fault: { kind: 'responseLost' } });

@@ -72,8 +72,6 @@ describe('a web process and a cron job on PostgreSQL', () => {
     expect(await start('migrate.ts').ended).toBe(0);
     await startWeb();
   };
-  /** Runs one sweep, as cron does. */
-  const sweep = () => start('sweep.ts').ended;
   const place = async () => {
     const { id, amount, currency, customer_email, phone, network } = newOrder();
     await pool.query(
@@ -94,9 +92,6 @@ describe('a web process and a cron job on PostgreSQL', () => {
     const orders = createOrderPayments({ payments: reader, journal, onPaid() {}, onAttention() {} });
     return (await orders.read(id)).state;
   };
-  const countParcels = async (id: string) =>
-    (await pool.query('SELECT 1 FROM parcels WHERE order_id = $1', [id])).rows.length;
-  const countVerifies = () => sandbox.requests.filter(({ operation }) => operation === 'verify').length;
   const approve = (charge = 0) => sandbox.approve(sandbox.charges[charge]?.reference ?? '');
   const placeAndPay = async () => {
     const id = await place();
@@ -104,45 +99,6 @@ describe('a web process and a cron job on PostgreSQL', () => {
     expect(await readState(id)).toBe('processing');
     return id;
   };
-  const sweepUntil = (id: string, state: string) =>
-    until(async () => {
-      await sweep();
-      return (await readState(id)) === state;
-    }, `${id} to be ${state}`);
-
-  test('checks each payment once if two sweeps run at the same time', async () => {
-    await open();
-    const ids: string[] = [];
-    for (let orders = 0; orders < 6; orders++) {
-      ids.push(await placeAndPay());
-      approve(orders);
-    }
-    await until(async () => {
-      const due =
-        'SELECT 1 FROM payments_journal WHERE due_at <= extract(epoch FROM clock_timestamp()) * 1000';
-      return (await pool.query(due)).rows.length >= ids.length;
-    }, 'payments that are due');
-    await Promise.all([sweep(), sweep()]);
-    expect(await Promise.all(ids.map(readState))).toEqual(ids.map(() => 'fulfilled'));
-    expect(countVerifies()).toBe(6);
-  });
-
-  test('never charges again after a kill during the charge', async () => {
-    await open();
-    sandbox.fault('chargeMobileMoney', { kind: 'hang', accepted: true });
-    const id = await place();
-    const payment = pay(id).catch(() => undefined);
-    await until(() => sandbox.charges.length === 1, 'the charge');
-    await web?.kill();
-    await payment;
-    await sweepUntil(id, 'in_review');
-    await startWeb();
-    const again = await pay(id);
-    expect(again.status).toBe(202);
-    expect(again.text).toContain('not pay again');
-    expect(sandbox.charges).toHaveLength(1);
-    expect(await countParcels(id)).toBe(0);
-  });
 
   test('sweeps by its schedule, also after a kill, and ends when asked to', async () => {
     env.CRON_PATTERN = '* * * * * *';

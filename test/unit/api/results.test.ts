@@ -6,7 +6,7 @@ import {
   transactionSchema,
   transactionStatuses,
 } from '../../../src/index.ts';
-import { REFERENCE } from '../../helpers/calls.ts';
+import { calls, operationNames, REFERENCE } from '../../helpers/calls.ts';
 import { catchError, charge, payment, successBodies } from '../../helpers/service.ts';
 import { world } from '../../helpers/world.ts';
 
@@ -182,6 +182,18 @@ test('shows no email of a checkout address in a mismatch', async () => {
   const failure = await catchError(client.initialize(payment));
   expect(failure).toMatchObject({ mismatches: [{ field: 'checkout_url', actual: '[REDACTED]' }] });
   expect(JSON.stringify(failure)).not.toContain('ama');
+});
+
+test('drops __proto__ from each result', async () => {
+  for (const operation of operationNames) {
+    const body = JSON.stringify(successBodies[operation]());
+    const text = body.replace('"data":{', '"data":{"__proto__":{"paid":true},"toString":1,');
+    const result = await calls[operation](createClientWith(text));
+    expect(Object.keys(Object(result))).not.toContain('__proto__');
+    expect(result).toMatchObject({ reference: REFERENCE, toString: 1 });
+    expect(Object.getPrototypeOf(result)).toBe(Object.prototype);
+    expect(result).not.toHaveProperty('paid');
+  }
 });
 
 test('reads the last of two JSON keys, in the result and its check', async () => {

@@ -157,6 +157,21 @@ test('close without a timeout waits as long as the calls last', async () => {
   expect(clock.now).toBe(2 * MINUTE);
 });
 
+// A real timer fires at once if its delay is longer than a timer can hold. A fake one does not.
+test('close without a timeout waits for a call by real timers', async () => {
+  const { promise: sent, resolve: send } = Promise.withResolvers<void>();
+  const fetch = async () => {
+    send();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    throw new TypeError('fetch failed');
+  };
+  const client = new PaymentsClient({ apiKey: API_KEY, baseUrl: BASE_URL, maxRetries: 0, fetch });
+  const hasEnded = watchEnd(client.verify('TXN-1'));
+  await sent;
+  await client.close({ timeout: Number.POSITIVE_INFINITY });
+  expect(hasEnded()).toBe(true);
+});
+
 test.for(['console.error', 'logger'])('close writes what has not ended with %s', async (where) => {
   const error = vi.fn();
   if (where === 'console.error') vi.spyOn(console, 'error').mockImplementation(error);

@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../src/stores/index.ts';
-import { catchError } from '../../helpers/service.ts';
-import { DAY, HOUR, MINUTE, momo, SECOND, sweepFor, type World, world } from '../../helpers/world.ts';
+import { DAY, HOUR, MINUTE, SECOND, sweepFor, type World, world } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
 import { always, chargeKey, findFollowUps, loseKey, never, toPauses } from './keys.ts';
 
@@ -150,18 +149,6 @@ describe('an overdue payment', () => {
   });
 });
 
-test('a transaction of two keys is delivered to the first alone', async () => {
-  const { shop, service, finals, attentions, checks } = world();
-  const reference = await chargeKey(shop);
-  service.fault('chargeMobileMoney', { kind: 'wrongReference', reference });
-  await catchError(shop.payments.chargeMobileMoney(momo, { idempotencyKey: 'order-2' }));
-  service.approve(reference);
-  await sweepFor(DAY, shop.followUps);
-  expect(finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
-  expect(attentions).toMatchObject([{ key: 'order-2', reference, reason: 'shared_reference' }]);
-  expect(checks).toHaveLength(1);
-});
-
 test.each(['failed', 'abandoned'] as const)(
   'a %s payment is told once, and checked for a week',
   async (status) => {
@@ -178,16 +165,3 @@ test.each(['failed', 'abandoned'] as const)(
     expect(findFollowUps(events).map(({ result }) => result)).toEqual(['final', 'delivered']);
   },
 );
-
-test('a clock that is eight days ahead for one sweep ends no follow-up', async () => {
-  const { shop, service, clock, checks, finals, events } = world();
-  const reference = await chargeKey(shop);
-  clock.jump(8 * DAY);
-  await shop.followUps.sweep();
-  clock.jump(-8 * DAY);
-  expect(checks).toHaveLength(1);
-  expect(findFollowUps(events).map(({ result }) => result)).not.toContain('given_up');
-  service.approve(reference);
-  await sweepFor(MINUTE, shop.followUps);
-  expect(finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
-});

@@ -11,6 +11,7 @@ import { type JournalStore, memoryStore } from '../../../src/stores/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { catchError } from '../../helpers/service.ts';
 import { HOUR, MINUTE, SECOND, sweepFor } from '../../helpers/world.ts';
+import { wrapStore } from '../../helpers/wrapped-store.ts';
 import { always, findFollowUps, openPaid, toPauses } from './keys.ts';
 
 describe('an API key', () => {
@@ -27,7 +28,14 @@ describe('an API key', () => {
   });
 
   test('that a function cannot give ends a sweep in which any payment is due', async () => {
-    const { start, journal, checks } = await openPaid(3);
+    let claims = 0;
+    // A sweep that goes on ends at another error.
+    const store = wrapStore(memoryStore(), async ({ method }, run) => {
+      if (method === 'claimDue') claims += 1;
+      if (claims > 20) throw new JournalError('claimed on and on');
+      return await run();
+    });
+    const { start, journal, checks } = await openPaid(3, { store });
     const sealed = () => {
       throw new Error('the vault is sealed');
     };
@@ -42,15 +50,17 @@ describe('an API key', () => {
 });
 
 describe('a payment that the API key may not read', () => {
-  const openForbidden = (others: number, client = {}) =>
-    openPaid(11, {
+  function openForbidden(others: number, client = {}) {
+    let left = always.times;
+    return openPaid(11, {
       client,
       respond({ method, url }) {
-        if (method === 'POST') return undefined;
+        if (method === 'POST' || --left < 0) return undefined;
         if (url.endsWith('TXN-000001')) return Response.json({ message: 'not yours' }, { status: 403 });
         return others === 200 ? undefined : Response.json({}, { status: others });
       },
     });
+  }
 
   test('delays none of ten others, and is checked after pauses that double', async () => {
     const { shop, checks, finals } = await openForbidden(200);

@@ -3,9 +3,11 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../../src/index.ts';
 import { nextDelay } from '../../../src/schedule.ts';
+import { memoryStore } from '../../../src/stores/index.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { API_KEY, EMAIL, PHONE } from '../../helpers/service.ts';
-import { MINUTE, type ProcessOptions, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
+import { DAY, MINUTE, type ProcessOptions, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
+import { wrapStore } from '../../helpers/wrapped-store.ts';
 import { always, chargeKey, findFollowUps, loseKey, never, openPaid, toPauses } from './keys.ts';
 
 /** Records its calls, of which the first `failures` throw. */
@@ -36,6 +38,21 @@ describe('onFinal', () => {
       { key: 'order-1', reference, transaction: { ...transaction, customer_email: null } },
     ]);
     expect([checks.length, attentions.length]).toEqual([1, 0]);
+  });
+
+  test('is called again after a clock was set back by days', async () => {
+    const { calls, onFinal } = createFailing(1);
+    let claims = 0;
+    const store = wrapStore(memoryStore(), ({ method }, run) =>
+      method === 'claimDue' && ++claims > 100 ? Promise.reject(new Error('too often')) : run(),
+    );
+    const { shop, clock } = await openPaid(1, { onFinal, store });
+    clock.jump(8 * DAY);
+    await shop.followUps.sweep();
+    clock.jump(-8 * DAY);
+    expect(calls).toHaveLength(1);
+    expect(await shop.followUps.sweep()).toMatchObject({ due: 0 });
+    expect(calls).toHaveLength(2);
   });
 
   test.each([undefined, null, 'text', Object.create(null)])(

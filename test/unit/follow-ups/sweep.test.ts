@@ -31,16 +31,6 @@ test('a sweep delivers once what became final, and returns what is left', async 
   expect(await journal.read('order-1')).toMatchObject({ status: 'success', nextCheckAt: undefined });
 });
 
-test('a sweep follows checkout pages, and leaves payments without a key alone', async () => {
-  const { shop, service, finals } = world();
-  const { reference } = await shop.payments.initialize(page, { idempotencyKey: 'basket-1' });
-  service.settleAfter(reference, 20 * SECOND, 'success');
-  await shop.payments.initialize(page, { idempotencyKey: null });
-  const results = await sweepFor(MINUTE, shop.followUps);
-  expect(finals).toMatchObject([{ key: 'basket-1', reference, status: 'success' }]);
-  expect(results.at(-1)).toMatchObject({ due: 0, nextAt: null });
-});
-
 describe('checks', () => {
   test('come at the times of the polling options', async () => {
     const schedule = { initialDelay: 2_000, minDelay: 2_000, maxDelay: 2_000, timeout: 10_000 };
@@ -237,6 +227,24 @@ describe('a signal', () => {
   });
 });
 
+test('an aborted sweep calls no handler that still waits for others', async () => {
+  const stop = new AbortController();
+  const gate = Promise.withResolvers<void>();
+  let called = 0;
+  const onFinal = () => {
+    called += 1;
+    return gate.promise;
+  };
+  const { shop, clock } = await openPaid(65, { onFinal });
+  const sweeping = catchError(shop.followUps.sweep({ signal: stop.signal }));
+  await clock.pass(10 * SECOND);
+  expect(called).toBe(64);
+  stop.abort('deploy');
+  gate.resolve();
+  expect(await sweeping).toBe('deploy');
+  expect(called).toBe(64);
+});
+
 test('a sweep holds no more records at once than its handlers and checks', async () => {
   let [running, most] = [0, 0];
   const store = memoryStore();
@@ -253,5 +261,7 @@ test('a sweep holds no more records at once than its handlers and checks', async
   });
   expect(await shop.followUps.sweep()).toMatchObject({ final: 150 });
   expect(Math.max(...claimDue.mock.calls.map(([{ limit }]) => limit))).toBe(10);
+  // Longer than one check, which takes 30 s at most.
+  for (const [{ lease }] of claimDue.mock.calls) expect(lease).toBe(40 * SECOND);
   expect(most).toBe(64);
 });

@@ -66,6 +66,13 @@ test.each(operationNames)('judges %s by every status, and follows no redirect', 
   expect(elsewhere.requests).toEqual([]);
 });
 
+test('takes a response for a redirect whose status a browser hides', async () => {
+  const hidden = { type: 'opaqueredirect', status: 0, headers: new Headers(), body: null };
+  const client = (await startService()).client({ fetch: async () => hidden });
+  const redirect = { name: 'UnexpectedResponseError', status: 302, retryable: false };
+  expect(await catchError(client.verify(REFERENCE))).toMatchObject(redirect);
+});
+
 test('advises about an unknown outcome what fits the operation', async () => {
   const client = (await startService(503)).client();
   expect(String(await catchError(client.chargeMobileMoney(charge)))).toContain('Do not charge again');

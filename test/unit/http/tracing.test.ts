@@ -67,6 +67,14 @@ test('publishes status, outcome and error of a failure, with no secret', async (
     expect(inspect(last, { depth: 9, showHidden: true })).not.toContain(secret);
 });
 
+test('redacts the reference of a transaction', async () => {
+  const seen = record('verify');
+  const reference = `TXN-${charge.customer_email}`;
+  const client = (await startService(200, successBodies.verify({ reference }))).client();
+  await client.verify(reference);
+  expect(seen.map(([, trace]) => trace.reference)).toEqual(Array(4).fill('[REDACTED]'));
+});
+
 test('hides the transaction of a mismatch and the reason of an abort', async () => {
   const seen = record('verify');
   const client = (await startService()).client();

@@ -273,22 +273,3 @@ test('records a charge that had left when its claim was found lost', async () =>
   expect(await clock.hold(() => call)).toMatchObject({ outcome: 'unknown', reference: REFERENCE });
   expect(await journal.read(`${KEY}/2`)).toMatchObject({ state: 'completed', reference: REFERENCE });
 });
-
-test('a wait leaves no listener on its signal', async () => {
-  const abort = new AbortController();
-  const listeners = new Set<unknown>();
-  const { addEventListener, removeEventListener } = abort.signal;
-  abort.signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
-    listeners.add(args[1]);
-    addEventListener.apply(abort.signal, args);
-  };
-  abort.signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
-    listeners.delete(args[1]);
-    removeEventListener.apply(abort.signal, args);
-  };
-  const { waiting, payments } = await waitForDead(undefined, abort.signal);
-  expect(listeners.size).toBeGreaterThan(0);
-  void payments.close();
-  await waiting;
-  expect(listeners.size).toBe(0);
-});

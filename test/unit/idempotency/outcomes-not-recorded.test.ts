@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
 import { type JournalStore, memoryStore } from '../../../src/stores/index.ts';
+import { sleep } from '../../helpers/clock.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { catchError } from '../../helpers/service.ts';
 import { HOUR, MINUTE, type ProcessOptions, type Respond, SECOND, world } from '../../helpers/world.ts';
@@ -60,6 +61,31 @@ test.for([1, 5])('an outcome is recorded after %i failed writes, and not reporte
   expect(clock.now).toBeLessThan(5 * SECOND);
   expect(await journal.read(KEY)).toMatchObject({ state: 'completed', reference });
   expect([...listReports(), ...errors]).toEqual([]);
+});
+
+test('an outcome is tried again after pauses of up to 3 s', async () => {
+  const tries: number[] = [];
+  const { shop, clock } = openBroken((store) =>
+    interceptWrites(store, 'completed', (write) => (tries.push(clock.now) <= 9 ? failWrite() : write())),
+  );
+  await charged(shop.payments);
+  await clock.pass(20 * SECOND);
+  const pauses = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+  expect(pauses).toEqual([100, 200, 400, 800, 1_600, 3_000, 3_000, 3_000, 3_000]);
+});
+
+test('a made charge is recorded before its call ends, also after an abort', async () => {
+  const stop = new AbortController();
+  const { shop, journal, clock } = openBroken((store) =>
+    interceptWrites(store, 'completed', async (write) => {
+      stop.abort();
+      await sleep(5 * SECOND);
+      return await write();
+    }),
+  );
+  const { reference } = await charged(shop.payments, { signal: stop.signal });
+  expect(clock.now).toBe(5 * SECOND);
+  expect(await journal.read(KEY)).toMatchObject({ state: 'completed', reference });
 });
 
 test.for([0, HOUR])(

@@ -113,7 +113,17 @@ test('refuses not_charged if the service has what an error named', async () => {
   expect(await journal.read(KEY)).toMatchObject({ state: 'unknown' });
   await shop.payments.resolve(KEY, 'closed', note);
   await expectRefused(deny(), '');
-  expect(await journal.read(KEY)).toMatchObject({ state: 'closed', resolutions: [{ resolution: 'closed' }] });
+  expect(await journal.read(KEY)).toMatchObject({
+    ...{ state: 'closed', reference: 'TXN-7', resolutions: [{ resolution: 'closed' }] },
+  });
+});
+
+test('a mistaken reference is replaced, also if the store deletes nothing', async () => {
+  const { read, write } = memoryStore();
+  const { payments, journal, one } = await loseTwo({ store: { read, write } });
+  await payments.resolve(KEY, { reference: one }, note);
+  await payments.resolve(KEY, 'closed', note);
+  expect(await journal.read(KEY)).toMatchObject({ state: 'closed' });
 });
 
 /** A key whose charge has another amount, and then this one. */

@@ -146,6 +146,13 @@ test.for<[state: string, status: number, body: object]>([
   expect(bytes.replace(/\D/g, '')).not.toContain('244123456');
 });
 
+test("stores the caller's own request id without the customer", async () => {
+  const { payments, journal, writes } = openShop(successBodies.chargeMobileMoney());
+  await charged(payments, { headers: { 'x-request-id': `order-17 of ${PHONE}` } });
+  expect(await journal.read(KEY)).toMatchObject({ requestIds: ['order-17 of [REDACTED]'] });
+  expectNoSecrets(writes, secrets);
+});
+
 const idempotencyKey = `order of ${EMAIL}, ${PHONE}`;
 
 test('redacts customer and API key in events, lines and errors of a key', async () => {

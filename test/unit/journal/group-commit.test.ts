@@ -52,6 +52,13 @@ test('sends a write at once, and those that come meanwhile together', async () =
   }
 });
 
+test('a write that travels alone, and finds a record, is not done', async () => {
+  const store = memoryStore();
+  expect(await writeText(store, 'a')).toBe(true);
+  const writeAll = async (writes: readonly RecordWrite[]) => writes.map(() => true);
+  expect(await writeText({ ...store, writeAll }, 'a')).toBe(false);
+});
+
 test('writes a key once in each group, and no transaction holds both kinds', async () => {
   const { write, keys, endAll } = createHeldStore((writes) => writes.map(() => true));
   const written = ['first', 'a', 'b'].map((key) => write(key));

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { isClaimVoid, listAttention } from '../../../src/ledger/order.ts';
-import { type AttemptOutcome, complete, notify, recordClaim } from '../../../src/ledger/outcome.ts';
+import {
+  type AttemptOutcome,
+  complete,
+  type MadeCharge,
+  notify,
+  recordClaim,
+} from '../../../src/ledger/outcome.ts';
 import { type Ask, press } from '../../../src/ledger/press.ts';
 import type { LedgerRecord, Payment } from '../../../src/ledger/record.ts';
 import { getSight, nameReference, resolve } from '../../../src/ledger/resolve.ts';
@@ -16,7 +22,8 @@ const ask: Ask = {
 };
 
 const unknown = createOrder({ ...madePayment, charge: { is: 'unknown', why: 'no_result' } });
-const made: AttemptOutcome = { is: 'made', result: { reference: 'TXN-1' }, isClaimed: true };
+const claimed: MadeCharge = { is: 'made', result: { reference: 'TXN-1' }, isClaimed: true };
+const made: AttemptOutcome = claimed;
 
 const look = (record: LedgerRecord, id = 'resolution-1') => ({
   id,
@@ -142,4 +149,13 @@ describe('a payment that a webhook gave the transaction of another one', () => {
     const charge = { is: 'unknown', why: 'late', reference: 'TXN-1' } as const;
     expect(record(guessed(charge))?.[0]).toEqual(charge);
   });
+});
+
+test('waits for a person if its record was deleted before the response', () => {
+  const { record, claims } = complete(null, OWNER, ask, made, NOW);
+  if (!record) throw new Error('Nothing was recorded.');
+  expect(claims).toBe('TXN-1');
+  expect(listAttention(recordClaim(record, 'attempt-1', claimed, NOW) ?? record, NOW)).toMatchObject([
+    { reason: 'unresolved' },
+  ]);
 });

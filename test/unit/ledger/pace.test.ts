@@ -70,6 +70,23 @@ describe('the pace of checks', () => {
     expect(record.winner).toBe(1);
   });
 
+  test('a success that was asked for earlier does not make the last check older', () => {
+    const [now, random] = [BEGAN_AT + 60 * SECOND, 0.5];
+    const pending = check(createOrder(), 'TXN-1', answered('pending'), { askedAt: now, now, random });
+    const other = { amount: '2.55', currency: 'GHS' };
+    const paid = { ...answered('success'), other };
+    const record = check(pending, 'TXN-1', paid, { askedAt: BEGAN_AT, now, random });
+    expect(record?.payments[0]?.seen).toMatchObject({ status: 'success', askedAt: now });
+  });
+
+  test('no later check changes what is paid', () => {
+    const { record } = checkWhenDue(createOrder(), answered('success'));
+    const now = BEGAN_AT + DAY;
+    const other = { amount: '2.55', currency: 'GHS' };
+    for (const finding of [answered('failed'), { ...answered('success'), other }])
+      expect(check(record, 'TXN-1', finding, { askedAt: now, now, random: 0.5 })).toBe(record);
+  });
+
   test('waits for as long as a Retry-After says, an hour at most', () => {
     const times = { askedAt: BEGAN_AT + 8_000, now: BEGAN_AT + 8_000, random: 0.5 };
     const getWait = (retryAfter: number) =>
@@ -77,6 +94,8 @@ describe('the pace of checks', () => {
         ?.nextAt ?? 0) - times.now;
     expect(getWait(60 * SECOND)).toBe(60 * SECOND);
     expect(getWait(DAY)).toBeLessThanOrEqual(60 * 60 * SECOND);
+    const ended = check(createOrder(), 'TXN-1', answered('failed'), { ...times, retryAfter: 60 * SECOND });
+    expect(ended?.payments[0]?.pace).toEqual({ nextAt: times.now + 60 * SECOND, slow: 1 });
   });
 
   test('a notification brings a check forward, and makes no pause longer', () => {
@@ -157,5 +176,12 @@ describe('the pace of handler calls', () => {
       pauses.push(((record && getDueAt(record, BEGAN_AT)) ?? 0) - BEGAN_AT);
     }
     expect(pauses.map((pause) => pause / SECOND)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
+  });
+
+  test('is for now if a clock went back by days', () => {
+    const times = { askedAt: BEGAN_AT, now: BEGAN_AT, random: 0.5 };
+    const paid = check(createOrder(), 'TXN-1', answered('success'), times);
+    const failed = tellLater(paid, { now: BEGAN_AT + 8 * DAY, random: 0.5 });
+    expect(failed && getDueAt(failed, BEGAN_AT)).toBe(BEGAN_AT);
   });
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { check } from '../../../src/ledger/check.ts';
-import { getState, isClaimVoid, listAttention } from '../../../src/ledger/order.ts';
-import { notify } from '../../../src/ledger/outcome.ts';
-import { askPrice } from '../../../src/ledger/press.ts';
-import type { LedgerRecord } from '../../../src/ledger/record.ts';
+import { findReview, getState, isClaimVoid, listAttention } from '../../../src/ledger/order.ts';
+import { complete, notify } from '../../../src/ledger/outcome.ts';
+import { askPrice, press } from '../../../src/ledger/press.ts';
+import { type LedgerRecord, putPayment } from '../../../src/ledger/record.ts';
 import {
   confirmReference,
   getSight,
@@ -83,6 +83,19 @@ test('counts only a decision about what the person saw', () => {
   expect(resolve(record, 1, 'not_charged', one)).toEqual({ is: 'done', record });
 });
 
+test('keeps who decided about an attempt, which decides nothing of the next', () => {
+  const free = expectDone(resolve(unresolved, 1, 'not_charged', look(unresolved)));
+  const { charge: _, ...asked } = madePayment;
+  const ask = { ...asked, attempt: 'attempt-2' };
+  const owner = { kind: 'order', service: free.service } as const;
+  const { record } = press(free, owner, { ask, lease: 10_000, since: NOW, now: NOW, startAnother: false });
+  const [payment] = record.payments;
+  expect(payment).toMatchObject({ attempt: 'attempt-2', resolutions: [{ by: 'kofi@shop.example' }] });
+  const { record: lost } = complete(record, owner, ask, { is: 'unknown' }, NOW);
+  expect(lost && listOffers(lost, 1, NOW)).toEqual(['reference', 'not_charged', 'closed']);
+  expect(lost && takeBack(lost, 1, look(lost))).toEqual({ is: 'unfit' });
+});
+
 test('lists a closed payment again if it is paid after all', () => {
   const overdue = createOrder({ ...madePayment, createdAt: NOW - 8 * 24 * 60 * 60 * 1000 });
   expect(listAttention(overdue, NOW)).toMatchObject([{ reason: 'overdue' }]);
@@ -94,6 +107,15 @@ test('lists a closed payment again if it is paid after all', () => {
   expect(getState(paid, NOW)).toBe('unpaid');
   expect(listAttention(expectDone(resolve(paid, 1, 'closed', look(paid))), NOW)).toEqual([]);
   expect(expectDone(takeBack(paid, 1, look(paid))).winner).toBe(1);
+});
+
+test('what was paid with another amount is in review, whatever was pressed', () => {
+  const seen = { reference: 'TXN-1', status: 'success', other: { amount: '2.55', currency: 'GHS' } };
+  const charge = { is: 'made', result: { reference: 'TXN-2' } } as const;
+  const order = createOrder({ ...madePayment, seen });
+  const record = putPayment(order, 2, { ...madePayment, attempt: 'attempt-2', pressed: 2, charge });
+  expect(getState(record, NOW)).toBe('in_review');
+  expect(findReview(record, NOW)).toMatchObject({ number: 1, reason: 'mismatch' });
 });
 
 test('offers what fits now, and what fits in place of a decision', () => {

@@ -70,6 +70,29 @@ describe('a wait', () => {
     expect(clock.now).toBeLessThan(40 * SECOND);
   });
 
+  test('rejects if the journal does not take before its timeout that it is paid', async () => {
+    let isAway = false;
+    const store = wrapStore(memoryStore(), (_, run) =>
+      isAway ? Promise.reject(new Error('the database is down')) : run(),
+    );
+    const { shop, service, clock } = world({ store });
+    service.approve(getReference(await shop.orders.charge('17', momo)));
+    const waiting = catchError(shop.orders.wait('17', { timeout: MINUTE }));
+    await clock.pass(SECOND);
+    isAway = true;
+    expect(await waiting).toMatchObject({ code: 'journal_error' });
+    expect(clock.now).toBeLessThan(MINUTE);
+  });
+
+  test('polls at the same pace for a payment that began longer ago', async () => {
+    const { shop, checks, clock } = world();
+    await shop.orders.charge('17', momo);
+    await clock.pass(5 * MINUTE);
+    await shop.orders.wait('17', { timeout: MINUTE });
+    // Every 15 s by then.
+    expect(checks.length).toBeLessThan(7);
+  });
+
   test('ends for a person if the transaction has another amount', async () => {
     const { shop, service, paid } = world();
     service.approve(getReference(await shop.orders.charge('17', momo)));

@@ -1,6 +1,6 @@
 /** What a press of "Pay" sends and returns. What a person has to decide is in review.test.ts and breaks.test.ts. */
 
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   AuthenticationError,
   ClosedError,
@@ -17,16 +17,7 @@ import { type LedgerRecord, parseLedgerRecord } from '../../../src/ledger/record
 import { type JournalStore, memoryStore } from '../../../src/stores/index.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { catchError, EMAIL, successBodies } from '../../helpers/service.ts';
-import {
-  connectionRefused,
-  getReference,
-  MINUTE,
-  momo,
-  page,
-  SECOND,
-  slow,
-  world,
-} from '../../helpers/world.ts';
+import { connectionRefused, getReference, momo, page, SECOND, slow, world } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
 import { another, dearer, otherNumber } from './beginnings.ts';
 
@@ -55,30 +46,6 @@ async function abandonPage() {
 }
 
 describe('a first press', () => {
-  test('charges once, and says that the payment is under way', async () => {
-    const { shop, posts } = world();
-    const status = await shop.orders.charge('17', momo);
-    expect(status).toEqual({
-      order: '17',
-      state: 'processing',
-      canPay: false,
-      payment: {
-        key: '17/1',
-        number: 1,
-        method: 'mobile_money',
-        amount: '25.50',
-        currency: 'GHS',
-        network: 'mtn',
-        reference: expect.stringMatching(/^TXN-/),
-        status: 'processing',
-        createdAt: expect.any(Number),
-      },
-      payments: [status.payments[0]],
-    });
-    expect(JSON.parse(JSON.stringify(status))).toEqual(status);
-    expect(posts).toEqual([MOMO]);
-  });
-
   test('takes 4 steps of the store, a read and a join 1', async () => {
     const steps: string[] = [];
     const store = wrapStore(memoryStore(), ({ method, key }, run) => {
@@ -390,50 +357,6 @@ describe('after an earlier payment', () => {
     checks.length = 0;
     expect(await shop.orders.charge('17', momo)).toMatchObject({ state: 'paid', payment: { key: '17/11' } });
     expect(checks.map(({ reference }) => reference).toSorted()).toEqual(references.slice(1));
-  });
-});
-
-describe('a check of a press while one of a wait is on its way back', () => {
-  /** The first card of a page is declined, its second one is paid, and verify tells 5 s later what it read. */
-  async function openPaidPage() {
-    const made = world({
-      async respond({ method }, handle) {
-        const response = await handle();
-        if (method === 'GET') await sleep(5 * SECOND);
-        return response;
-      },
-    });
-    const reference = getReference(await made.shop.orders.checkout('17', page));
-    const waiting = made.shop.orders.wait('17', { timeout: MINUTE });
-    await made.clock.pass(7 * SECOND);
-    made.service.decline(reference);
-    await made.clock.pass(2 * SECOND);
-    made.service.approve(reference);
-    return { ...made, ...made.shop.orders, waiting };
-  }
-
-  test('is a new one, right after that came back', async () => {
-    const { checkout, waiting, posts } = await openPaidPage();
-    expect(await waiting).toMatchObject({ state: 'unpaid' });
-    expect(await checkout('17', page)).toMatchObject({ state: 'paid' });
-    expect(posts).toHaveLength(1);
-  });
-
-  test('leaves no unhandled rejection if the customer leaves meanwhile', async () => {
-    const onRejection = vi.fn();
-    process.on('unhandledRejection', onRejection);
-    const store = memoryStore();
-    const leaving = new AbortController();
-    const { charge, clock } = await begin({
-      store: wrapStore(store, ({ method }, run) =>
-        method === 'write' && leaving.signal.aborted ? Promise.reject(new Error('connection lost')) : run(),
-      ),
-      client: { onEvent: ({ type }) => type === 'poll' && leaving.abort('left') },
-    });
-    expect(await catchError(charge('17', momo, { signal: leaving.signal }))).toBe('left');
-    await clock.settle();
-    process.off('unhandledRejection', onRejection);
-    expect(onRejection).not.toHaveBeenCalled();
   });
 });
 

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import { ClosedError, type PaymentsClient, type Transaction } from '../../../src/index.ts';
+import { ClosedError, type PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { flushMicrotasks, runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
@@ -68,19 +68,6 @@ test.each(Object.entries(laterCalls))(
     expect(vi.getTimerCount()).toBe(0);
   },
 );
-
-test('closes the client at the end of a using block', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  let wait: Promise<{ value: Transaction | undefined; error: unknown }>;
-  {
-    using payments = client;
-    wait = timeSettlement(payments.waitForFinalStatus(REFERENCE));
-    await vi.advanceTimersByTimeAsync(SECOND);
-  }
-  expect((await wait).error).toBeInstanceOf(ClosedError);
-  expect(vi.getTimerCount()).toBe(0);
-  expect(seen).toHaveLength(1);
-});
 
 test('does not hang if a wait restarts in its wait event after its deadline', async () => {
   let again = 0;

@@ -136,6 +136,20 @@ test.each<[string, (client: PaymentsClient) => Promise<unknown>, body: string]>(
   expect(seen).toHaveLength(2);
 });
 
+test('pauses every wait for the longest Retry-After of several 429', async () => {
+  const pauses = ['20', '2'];
+  const { client, seen } = createScriptedService(
+    (name) => (name === 'TXN-0' ? 'pending' : refusal(pauses.shift())),
+    { maxRetries: 0 },
+  );
+  await catchError(client.verify('TXN-1'));
+  await catchError(client.verify('TXN-2'));
+  startWaits(client, 1);
+  await vi.advanceTimersByTimeAsync(20 * SECOND);
+  expect(seen.slice(2)).toMatchObject([{ reference: 'TXN-0', at: 20_000 }]);
+  client.close();
+});
+
 test('slows down each time the service refuses, and recovers when it stops', async () => {
   const startedAt = performance.now();
   const { client, seen } = createScriptedService(() =>

@@ -52,6 +52,14 @@ test('throws at its deadline, after the changes before it', async () => {
   expect(error).toMatchObject({ code: 'wait_timeout', elapsed: MINUTE });
 });
 
+test('yields what the one check after its deadline finds, and then throws', async () => {
+  const { client } = createScriptedService(respondInTurn('processing'));
+  const startedAt = Date.now() - MINUTE;
+  const { statuses, error } = await runToEnd(watched(client, { startedAt, timeout: SECOND }));
+  expect(statuses).toEqual(['processing']);
+  expect(error).toMatchObject({ code: 'wait_timeout' });
+});
+
 test('throws instead of yielding a final transaction that does not match', async () => {
   const { client } = createScriptedService(respondInTurn('pending', 'success'));
   const { statuses, error } = await runToEnd(watched(client, { expect: { amount: 100 } }));

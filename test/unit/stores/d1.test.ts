@@ -99,10 +99,18 @@ test('makes a write once whose response is lost', async () => {
 
 test.each<[string, (results: Awaited<ReturnType<Batch>>) => Awaited<ReturnType<Batch>>]>([
   ['that D1 reports as failed', (results) => results.map((result) => ({ ...result, success: false }))],
+  [
+    'whose first statement failed',
+    (results) => results.map((result, at) => ({ ...result, success: at > 0 })),
+  ],
   ['of another length', (results) => results.slice(1)],
 ])('takes no batch for committed %s', async (_what, change) => {
   const { store, run, replace } = await openD1();
   replace(async (statements) => change(await run(statements)));
-  for (const failure of [store.write('order-2', firstWrite()), store.read('order-1')])
+  for (const failure of [
+    store.write('order-2', firstWrite()),
+    store.read('order-1'),
+    store.claimDue(claimKeys),
+  ])
     expect(String(await catchError(failure))).toContain('did not confirm');
 });

@@ -236,18 +236,6 @@ describe('a wait', () => {
   });
 });
 
-test('releases a claim that is written after its call has failed', async () => {
-  const { orders, journal, hanging, posts, clock } = open();
-  hanging.hang(({ method, key }) => method === 'write' && key === 'order 17');
-  const failure = await catchError(orders.charge('17', momo));
-  expect(failure).toMatchObject({ code: 'journal_error', retryable: true, outcome: 'not_sent' });
-  hanging.release();
-  await clock.settle();
-  expect(await journal.read('17/1')).toMatchObject({ state: 'not_sent' });
-  expect(await orders.charge('17', momo)).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
-  expect(posts).toHaveLength(1);
-});
-
 test('leaves the journal its time to record what was aborted in flight', async () => {
   const { payments, journal, hanging, events } = open(() => new Promise(() => {}));
   const stop = new AbortController();

@@ -163,6 +163,16 @@ describe('prepared statements', () => {
     expect(await writeTwice(own)).toEqual([]);
   });
 
+  test('are not needed once the table was altered', async () => {
+    const own = openPool(server, { max: 1 });
+    await own.query(postgresSchema('altered'));
+    const store = open(own, 'altered');
+    const version = await writeNew(store, 'order 1');
+    expect(await readVersion(store, 'order 1')).toBe(version);
+    await own.query('ALTER TABLE altered ALTER version TYPE varchar(100)');
+    expect(await readVersion(store, 'order 1')).toBe(version);
+  });
+
   test('are not made through a pooler', async () => {
     // As with PgBouncer, which gives each of its clients a number that no process of the server has.
     expect(await writeTwice(Object.assign(await openClient(server), { processID: -1 }))).toEqual([]);

@@ -113,6 +113,18 @@ test('waits 10 s for a locked file, while the process goes on', async () => {
   expect(ends).toEqual([true, 'database is locked']);
 });
 
+// A locked file, a locked table, and each with more in its code.
+test.each([5, 6, 261, 262])('tries a write again after the code %i of SQLite', async (errcode) => {
+  const database = openMemory();
+  let refusals = 0;
+  const exec = (sql: string) => {
+    if (sql.startsWith('BEGIN') && refusals++ < 2) throw Object.assign(new Error('busy'), { errcode });
+    database.exec(sql);
+  };
+  const store = openStore({ exec, prepare: (sql) => database.prepare(sql) });
+  expect(await store.write('key 17', firstWrite())).toBe(true);
+});
+
 test('writes in one transaction what comes in one turn', async () => {
   const database = openMemory();
   const statements: string[] = [];

@@ -1,5 +1,5 @@
 import { texts as shared } from '../../../ui/texts.ts';
-import { shownFieldsRule } from '../pages/fault-card.ts';
+import { shownFieldsRule } from '../pages/fault-panel.ts';
 import { texts } from './texts.ts';
 
 const own = ['checkout.css', 'phone.css', 'dashboard.css'].map((name) => texts[name]);

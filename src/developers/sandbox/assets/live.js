@@ -1,8 +1,7 @@
-// Keeps a page up to date without a reload. The server sends elements. An element whose id is on the page replaces that
-// one, a new one goes into the list above the one that `data-next` names, or to the top, and one with `data-gone` is
-// removed. What was open stays open. A field that has the focus is not replaced, so that typing goes on.
+// Keeps a page up to date without a reload. The server sends the body of the page, of which each element with `data-live`
+// replaces the one with its id. Of a list only the items that differ are replaced, added or removed. What was open stays
+// open. A field that has the focus is not replaced, so that typing goes on.
 
-const list = document.querySelector('[data-live]');
 const connection = document.querySelector('#connection');
 const events = new EventSource(document.body.dataset.events);
 
@@ -13,29 +12,33 @@ const showConnection = (state, text) => {
 };
 events.addEventListener('open', () => showConnection('on', 'connected'));
 events.addEventListener('error', () => showConnection('lost', 'reconnecting'));
-events.addEventListener('some', ({ data }) => update(data));
-events.addEventListener('all', ({ data }) => update(data, true));
-
-function update(markup, isAll = false) {
+events.addEventListener('message', ({ data }) => {
   const template = document.createElement('template');
-  template.innerHTML = markup;
-  const ids = new Set();
-  for (const fresh of [...template.content.children]) {
-    ids.add(fresh.id);
+  template.innerHTML = data;
+  for (const fresh of template.content.querySelectorAll('[data-live]')) {
     const old = document.getElementById(fresh.id);
-    const { gone, next } = fresh.dataset;
-    delete fresh.dataset.next;
-    if (gone !== undefined) old?.remove();
-    else if (old) replace(old, fresh);
-    else add(fresh, next);
+    if (fresh.matches('ol')) updateList(old, fresh.children);
+    else replace(old, fresh);
   }
-  if (isAll) for (const item of [...list.children]) if (!ids.has(item.id)) item.remove();
+});
+
+/** The items that stay have the same order as before. */
+function updateList(list, items) {
+  const ids = new Set(Array.from(items, ({ id }) => id));
+  for (const old of [...list.children]) if (!ids.has(old.id)) old.remove();
+  let next = list.firstElementChild;
+  for (const fresh of [...items]) {
+    const old = next;
+    if (old?.id === fresh.id) {
+      next = old.nextElementSibling;
+      replace(old, fresh);
+    } else add(list, fresh, next);
+  }
 }
 
-function add(fresh, next) {
+function add(list, fresh, next) {
   fresh.classList.add('new');
-  if (next === '') list.append(fresh);
-  else list.insertBefore(fresh, (next && document.getElementById(next)) || list.firstChild);
+  list.insertBefore(fresh, next);
   // Only if it is the one field, because the focus scrolls to it.
   const fields = list.querySelectorAll('input:not([type=hidden])');
   if (document.activeElement === document.body && fields.length === 1 && fresh.contains(fields[0]))
@@ -62,8 +65,8 @@ function findFocusable(element) {
 }
 
 function openTarget() {
-  const details = location.hash && document.getElementById(location.hash.slice(1))?.querySelector('details');
-  if (details && list.contains(details)) details.open = true;
+  const details = document.getElementById(location.hash.slice(1))?.querySelector('details');
+  if (details) details.open = true;
 }
 addEventListener('hashchange', openTarget);
 openTarget();

@@ -3,113 +3,87 @@
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
-import type { PaymentService } from '../../service/service.ts';
-import type { Webhooks } from '../../service/webhooks.ts';
+import type { SandboxContext } from '../context.ts';
 import {
   type FoundTransactions,
   findTransactions,
-  formatFilter,
   parseFilter,
   statusFilters,
   type TransactionFilter,
 } from '../find-transactions.ts';
 import type { Access } from '../options.ts';
-import type { Env } from '../request.ts';
+import { type Env, formatQuery } from '../request.ts';
 import { findHistories, type RequestHistory } from '../request-history.ts';
-import { renderClock, renderClockCard } from './clock-card.ts';
-import { addFaultCard, renderFaultCard, renderQueue } from './fault-card.ts';
+import { createClockPanel } from './clock-panel.ts';
+import { createFaultPanel } from './fault-panel.ts';
 import { renderOptions } from './form-fields.ts';
 import { renderCopyable } from './layout.ts';
-import { addLivePage, type Changes, type LivePage } from './live.ts';
+import { type Panel, renderListPage } from './list-page.ts';
+import { addLivePage } from './live.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';
+import { renderRow } from './row.ts';
 import { renderTransaction } from './transaction-row.ts';
 
 const MAX_SHOWN = 100;
 /** How many webhooks are shown at a transaction. */
 const MAX_DELIVERIES = 10;
 
-export interface DashboardContext {
-  readonly service: PaymentService;
-  readonly webhooks: Webhooks;
-  readonly changes: Changes;
-  readonly access: Access;
-}
-
-export function addDashboard(app: Hono<Env>, context: DashboardContext): void {
-  const { service, changes } = context;
-  addLivePage(app, changes, '/', 'dashboard', (query) => openDashboard(context, parseFilter(query)));
-  addFaultCard(app, '/faults', {
-    order: (fault, times, { operation }) => service.orderFault(String(operation), fault, times),
-    clear: () => service.faults.clear(),
+export function addDashboard(app: Hono<Env>, context: SandboxContext): void {
+  addLivePage(app, context.changes, '/', 'dashboard', (query) => {
+    const filter = parseFilter(query);
+    return {
+      title: 'Transactions',
+      query: formatQuery(filter),
+      render: () => renderDashboard(context, filter),
+    };
   });
 }
 
-function openDashboard(context: DashboardContext, filter: TransactionFilter) {
-  const { access, service, webhooks } = context;
-  const { ledger, faults, clock } = service;
-  const query = formatFilter(filter);
-  return {
+function renderDashboard({ access, service, webhooks }: SandboxContext, filter: TransactionFilter): Html {
+  const { ledger, faults, clock, exchanges } = service;
+  const found = findTransactions(ledger.list(), filter, MAX_SHOWN);
+  const deliveries = Map.groupBy(webhooks.deliveries, ({ reference }) => reference);
+  const findHistory = findHistories(exchanges, ledger);
+  const rows = found.entries.map((entry) =>
+    renderTransaction({
+      entry,
+      reported: ledger.getReportedStatus(entry),
+      history: findHistory(entry.reference),
+      deliveries: deliveries.get(entry.reference)?.slice(-MAX_DELIVERIES).reverse() ?? [],
+      hasReceiver: webhooks.url !== null,
+    }),
+  );
+  return renderListPage({
     title: 'Transactions',
-    query,
-    view: () => {
-      const found = findTransactions(ledger.list(), filter, MAX_SHOWN);
-      const deliveries = Map.groupBy(webhooks.deliveries, ({ reference }) => reference);
-      const hasReceiver = webhooks.url !== null;
-      const findHistory = findHistories(service.exchanges, ledger);
-      return {
-        items: found.entries.map((entry) => ({
-          id: entry.reference,
-          content: renderTransaction({
-            entry,
-            reported: ledger.getReportedStatus(entry),
-            history: findHistory(entry.reference),
-            deliveries: deliveries.get(entry.reference)?.slice(-MAX_DELIVERIES).reverse() ?? [],
-            hasReceiver,
-          }),
-        })),
-        parts: {
-          count: renderCount(found, ledger.size, filter),
-          pages: renderPages(found, filter),
-          faults: renderQueue('/faults', faults.pending),
-          clock: renderClock(clock),
-          unmatched: renderUnmatched(findHistory(null)),
-        },
-      };
-    },
-    render: (rows, { count, pages, faults, clock, unmatched }) => html`<h1 class="hidden">Transactions</h1>
-<div class="columns">
-<section class="list" aria-labelledby="transactions">
-<div class="title"><h2 id="transactions">Transactions</h2> ${count}</div>
-${renderSearch(filter)}
-${unmatched}
-<ol class="rows" data-live>${rows}</ol>
-${query === '' ? renderFirstSteps(access) : html`<p class="empty card">No transaction matches.</p>`}
-${pages}
-</section>
-<div class="aside">
-${renderAccess(access)}
-${renderFaultCard('/faults', 'Inject a fault', faults)}
-${renderClockCard(clock, '/')}
-</div>
-</div>
-<nav class="tabs" aria-label="Parts of the page">
-<a href="#transactions">Transactions</a><a href="#faults">Faults</a><a href="#time">Time</a><a href="#access">Keys</a>
-</nav>`,
-  } satisfies LivePage<Record<'count' | 'pages' | 'faults' | 'clock' | 'unmatched', Html>>;
+    heading: 'Transactions',
+    count: describeCount(found, ledger.size, filter),
+    above: html`${renderSearch(filter)}${renderUnmatched(findHistory(null))}`,
+    rows,
+    empty: formatQuery(filter) === '' ? renderFirstSteps(access) : html`<p>No transaction matches.</p>`,
+    below: renderPages(found, filter),
+    panels: [
+      createAccessPanel(access),
+      createFaultPanel('/faults', 'Inject a fault', faults.pending),
+      createClockPanel(clock, '/'),
+    ],
+  });
 }
 
-function renderCount({ entries, total }: FoundTransactions, all: number, filter: TransactionFilter): Html {
-  const isFiltered = formatFilter({ ...filter, before: '' }) !== '';
+function describeCount(
+  { entries, total }: FoundTransactions,
+  all: number,
+  filter: TransactionFilter,
+): string {
+  const isFiltered = formatQuery({ ...filter, before: '' }) !== '';
   const found = isFiltered ? `${formatCount(total)} found of ${formatCount(all)}` : formatCount(total);
-  const text = entries.length < total ? `${entries.length} of ${found}` : found;
-  return html`<span id="count" class="count">${text}</span>`;
+  return entries.length < total ? `${entries.length} of ${found}` : found;
 }
 
 function formatCount(count: number): string {
   return count.toLocaleString('en');
 }
 
-function renderSearch({ search, status, mode }: TransactionFilter): Html {
+function renderSearch({ search = '', status = '', mode = '' }: TransactionFilter): Html {
   const names = statusFilters.map((value) => [
     value,
     value === 'declined' || value === 'expired' ? `failed: ${value}` : value,
@@ -131,11 +105,11 @@ ${isEmpty ? '' : html`<a class="action" href="/">Clear</a>`}
 function renderPages({ entries, total, newer }: FoundTransactions, filter: TransactionFilter): Html {
   const oldest = entries.at(-1);
   const older = total - newer - entries.length;
-  return html`<p id="pages" class="actions">${
-    newer > 0 ? html`<a class="action" href="/${formatFilter({ ...filter, before: '' })}">Newest</a>` : ''
+  return html`<p id="pages" class="actions" data-live>${
+    newer > 0 ? html`<a class="action" href="/${formatQuery({ ...filter, before: '' })}">Newest</a>` : ''
   }${
     older > 0 && oldest
-      ? html`<a class="action" href="/${formatFilter({ ...filter, before: oldest.reference })}">Show older: ${formatCount(older)}</a>`
+      ? html`<a class="action" href="/${formatQuery({ ...filter, before: oldest.reference })}">Show older: ${formatCount(older)}</a>`
       : ''
   }</p>`;
 }
@@ -143,42 +117,37 @@ function renderPages({ entries, total, newer }: FoundTransactions, filter: Trans
 /** Renders what to do while there is no transaction. */
 function renderFirstSteps(access: Access): Html {
   const first = `curl "$PAYMENTS_BASE_URL/transactions/initialize" -H "Authorization: Bearer $PAYMENTS_API_KEY" --json '{"amount":25.5,"customer_email":"ama@example.com"}'`;
-  return html`<div class="empty card">
-<h3>No transaction yet</h3>
+  return html`<h3>No transaction yet</h3>
 <p>Give your shop the address and a key of this sandbox, and start a payment. It appears here by itself.</p>
 ${renderCopyable('the environment variables', formatEnvironment(access))}
 <p>Or start a payment in the same terminal:</p>
-${renderCopyable('the command', first)}
-</div>`;
+${renderCopyable('the command', first)}`;
 }
 
 function formatEnvironment({ baseUrl, liveKey }: Access): string {
   return `export PAYMENTS_BASE_URL=${baseUrl} PAYMENTS_API_KEY=${liveKey}`;
 }
 
-function renderAccess(access: Access): Html {
+function createAccessPanel(access: Access): Panel {
   const { baseUrl, testKey, liveKey } = access;
-  return html`<section class="card panel" id="access" aria-labelledby="access-title">
-<h2 id="access-title">For your shop</h2>
-<dl>
+  const body = html`<dl>
 <dt>Base URL</dt><dd>${renderCopyable('the base URL', baseUrl)}</dd>
 <dt>Test key</dt><dd>${renderCopyable('the test key', testKey)}</dd>
 <dt>Live key, also for Mobile Money</dt><dd>${renderCopyable('the live key', liveKey)}</dd>
 <dt>Environment variables</dt><dd>${renderCopyable('the environment variables', formatEnvironment(access))}</dd>
-</dl>
-</section>`;
+</dl>`;
+  return { id: 'access', tab: 'Keys', title: 'For your shop', body };
 }
 
 function renderUnmatched(history: RequestHistory | undefined): Html {
   const last = history?.groups.at(-1);
-  if (!history || !last) return html`<section id="unmatched"></section>`;
+  if (!history || !last) return html`<section id="unmatched" data-live></section>`;
   const { groups, hidden } = history;
   const count = groups.reduce((sum, group) => sum + group.count, hidden);
-  return html`<section id="unmatched" class="card"><details data-key="unmatched">
-<summary>
-<b>Requests without a transaction</b> <span class="count">${formatCount(count)}</span>
-<span class="last">Last: ${renderOutcome(last)}</span>
-</summary>
-${renderRequests('Requests without a transaction', history)}
-</details></section>`;
+  return html`<section id="unmatched" class="card" data-live>${renderRow({
+    key: 'unmatched',
+    line: html`<b class="what">Requests without a transaction <span class="count">${formatCount(count)}</span></b>
+<span class="detail">Last: ${renderOutcome(last)}</span>`,
+    behind: renderRequests('Requests without a transaction', history),
+  })}</section>`;
 }

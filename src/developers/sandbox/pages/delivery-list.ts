@@ -1,12 +1,10 @@
 import { html } from 'hono/html';
-import { createRedact } from '../../../support/redact.ts';
 import { isRecord, parseJson } from '../../../support/untrusted.ts';
 import { type Html, type Look, renderLabel } from '../../../ui/markup.ts';
-import { webhookFaultSchema } from '../../service/faults.ts';
 import type { WebhookAttempt, WebhookDelivery } from '../../service/webhook-delivery.ts';
-import { LIVE_KEY } from '../options.ts';
-import { nameFault } from './fault-card.ts';
+import { nameFault } from './fault-panel.ts';
 import { formatDuration, renderTime } from './layout.ts';
+import { renderBody, renderFacts, renderRow } from './row.ts';
 
 const looks: Record<WebhookDelivery['state'], Look> = {
   waiting: 'pending',
@@ -17,44 +15,36 @@ const looks: Record<WebhookDelivery['state'], Look> = {
 };
 
 export function renderDelivery(delivery: WebhookDelivery): Html {
-  const { reference, url, headers, body, attempts, createdAt } = delivery;
-  return html`<details data-key="delivery">
-<summary>
-${renderDeliveryState(delivery)}
-<b class="event">${nameEvent(body)}</b>
-<span class="outcome">${renderFault(delivery)}${renderProgress(delivery)}</span>
-<code class="reference">${reference}</code>
-<span class="when">${renderTime(createdAt)}</span>
-</summary>
-<div class="behind">
-<div class="actions">
+  const { id, reference, url, headers, body, attempts } = delivery;
+  const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const behind = html`<div class="actions">
 <form method="post" action="/webhooks/send" data-stay><input type="hidden" name="about" value="${reference}"><button>Send again</button></form>
 <a class="action" href="/webhooks?about=${reference}#forge">Send a forged one</a>
 <a class="action" href="/?search=${reference}">Transaction</a>
 </div>
 <h3>Request</h3>
-<dl>
-<dt>To</dt><dd><code>${url ?? 'no receiver'}</code></dd>
-<dt>Headers</dt><dd><pre>${formatHeaders(headers)}</pre></dd>
-<dt>Body</dt><dd><pre>${JSON.stringify(body, null, 2)}</pre></dd>
-</dl>
+${renderFacts({
+  To: html`<code>${url ?? 'no receiver'}</code>`,
+  Headers: html`<pre>${headerLines.join('\n')}</pre>`,
+  Body: html`<pre>${JSON.stringify(body, null, 2)}</pre>`,
+})}
 <h3>Attempts</h3>
-${renderAttempts(attempts)}
-</div>
-</details>`;
+${attempts.length > 0 ? html`<ol class="attempts">${attempts.map(renderAttempt)}</ol>` : html`<p class="small">None yet.</p>`}`;
+  const line = renderLine(delivery, html`<code class="reference">${reference}</code> `);
+  return html`<li id="${id}">${renderRow({ key: 'delivery', line, behind })}</li>`;
 }
 
 export function renderDeliveryLink(delivery: WebhookDelivery): Html {
-  const { id, body, createdAt } = delivery;
-  return html`<a href="/webhooks#${id}">${renderDeliveryState(delivery)} <b>${nameEvent(body)}</b> ${renderFault(delivery)}${renderProgress(delivery)} <span class="when">${renderTime(createdAt)}</span></a>`;
+  return html`<a class="line" href="/webhooks#${delivery.id}">${renderLine(delivery)}</a>`;
 }
 
-function renderDeliveryState({ state }: WebhookDelivery): Html {
-  return renderLabel(looks[state], state);
-}
-
-function renderFault({ fault }: WebhookDelivery): Html | '' {
-  return fault === null ? '' : html`<span class="tag fault">${nameFault(webhookFaultSchema, fault)}</span> `;
+function renderLine(delivery: WebhookDelivery, reference: Html | '' = ''): Html {
+  const { state, body, fault, createdAt } = delivery;
+  const event = isRecord(body) && typeof body.event === 'string' ? body.event : 'webhook';
+  return html`<span class="state">${renderLabel(looks[state], state)}</span>
+<b class="what">${event}</b>
+<span class="detail">${fault === null ? '' : html`<span class="tag fault">${nameFault(fault)}</span> `}${renderProgress(delivery)}</span>
+<span class="end">${reference}<span class="when">${renderTime(createdAt)}</span></span>`;
 }
 
 /** Renders what the receiver responded last, and when the next attempt is due. */
@@ -73,30 +63,9 @@ function renderAnswer({ status, error, duration }: WebhookAttempt): Html {
     : html`<span class="bad">${error ?? 'no response'}</span>`;
 }
 
-function renderAttempts(attempts: readonly WebhookAttempt[]): Html {
-  if (attempts.length === 0) return html`<p class="small">None yet.</p>`;
-  return html`<ol class="attempts">${attempts.map(
-    (
-      attempt,
-    ) => html`<li>${renderAnswer(attempt)} <span class="when">${attempt.duration === null ? '' : `${formatDuration(attempt.duration)}, `}${renderTime(attempt.at)}</span>
-${attempt.body ? html`<pre>${formatResponse(attempt.body)}</pre>` : ''}</li>`,
-  )}</ol>`;
-}
-
-const redact = createRedact([LIVE_KEY]);
-
-/** Formats the response of a receiver, which can contain anything. */
-function formatResponse(body: string): string {
-  const shown = redact.body({ text: body, json: parseJson(body) });
-  return typeof shown === 'string' ? shown : JSON.stringify(shown, null, 2);
-}
-
-function formatHeaders(headers: Readonly<Record<string, string>>): string {
-  return Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join('\n');
-}
-
-function nameEvent(body: unknown): string {
-  return isRecord(body) && typeof body.event === 'string' ? body.event : 'webhook';
+function renderAttempt(attempt: WebhookAttempt): Html {
+  const { at, duration, body } = attempt;
+  const took = duration === null ? '' : `${formatDuration(duration)}, `;
+  return html`<li>${renderAnswer(attempt)} <span class="when">${took}${renderTime(at)}</span>
+${renderBody(body ?? '', parseJson(body))}</li>`;
 }

@@ -12,7 +12,7 @@ import type { Form } from '../request.ts';
 
 type FieldsSchema = KindSchema | typeof forgedFieldsSchema;
 
-export function renderOptions(names: Readonly<Record<string, string>>, selected: string): Html[] {
+export function renderOptions(names: Readonly<Record<string, string>>, selected = ''): Html[] {
   return Object.entries(names).map(
     ([value, name]) =>
       html`<option value="${value}"${value === selected ? html` selected` : ''}>${name}</option>`,
@@ -36,7 +36,7 @@ function renderField(name: string, { label, type, initial, choices }: FieldInput
     case 'flag':
       return html`<label class="${className} tick"><input name="${name}" type="checkbox" value="yes"> ${label}</label>`;
     case 'choice':
-      return html`<label class="${className}">${label} <select name="${name}">${renderOptions(choices ?? {}, initial ?? '')}</select></label>`;
+      return html`<label class="${className}">${label} <select name="${name}">${renderOptions(choices ?? {}, initial)}</select></label>`;
     case 'number':
     case 'seconds':
       return html`<label class="${className}">${label} <input name="${name}" type="number" min="0" max="86400" value="${initial ?? ''}" required></label>`;

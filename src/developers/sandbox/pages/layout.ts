@@ -13,11 +13,13 @@ interface Page {
 }
 
 export function layout({ title, name, events, head, body }: Page): Html {
+  const link = (path: string, page: Page['name'], label: string) =>
+    html`<a href="${path}"${name === page ? html` aria-current="page"` : ''}>${label}</a>`;
   const header = html`<a class="brand" href="/">Payment sandbox</a>
 <nav aria-label="Pages">
-<a href="/"${name === 'dashboard' ? CURRENT : ''}>Transactions</a>
-<a href="/webhooks"${name === 'webhooks' ? CURRENT : ''}>Webhooks</a>
-<a href="/phone"${name === 'phone' ? CURRENT : ''}>Phone</a>
+${link('/', 'dashboard', 'Transactions')}
+${link('/webhooks', 'webhooks', 'Webhooks')}
+${link('/phone', 'phone', 'Phone')}
 </nav>
 ${events ? html`<p id="connection" role="status" data-state="off">connecting</p>` : ''}`;
   return renderDocument({
@@ -33,17 +35,11 @@ ${head ?? ''}`,
   });
 }
 
-const CURRENT = html` aria-current="page"`;
-
-export function messagePage(
-  title: string,
-  text: string,
-  link = { href: '/', label: 'All transactions' },
-): Html {
+export function messagePage(title: string, text: string): Html {
   const body = html`<section class="card">
 <h1>${title}</h1>
 <p>${text}</p>
-<p><a href="${link.href}">${link.label}</a></p>
+<p><a href="/">All transactions</a></p>
 </section>`;
   return layout({ title, name: 'message', body });
 }

@@ -2,18 +2,18 @@ import { html } from 'hono/html';
 import { createRedact } from '../../../support/redact.ts';
 import { isRecord, parseJson } from '../../../support/untrusted.ts';
 import type { Html } from '../../../ui/markup.ts';
-import { faultSchema } from '../../service/faults.ts';
 import type { Entry } from '../../service/ledger.ts';
 import type { Exchange } from '../../service/service.ts';
 import { LIVE_KEY } from '../options.ts';
 import type { RequestGroup, RequestHistory } from '../request-history.ts';
-import { nameFault } from './fault-card.ts';
+import { nameFault } from './fault-panel.ts';
 import { formatDuration, renderTime } from './layout.ts';
+import { renderBody, renderFacts, renderRow, shorten } from './row.ts';
 
 /** Renders requests, newest first. Each opens to show its body, and why it was refused. */
 export function renderRequests(caption: string, { groups, hidden }: RequestHistory, entry?: Entry): Html {
   return html`<ol class="requests" aria-label="${caption}">
-${groups.toReversed().map((group) => renderGroup(group, entry))}
+${groups.toReversed().map((group) => html`<li>${renderGroup(group, entry)}</li>`)}
 ${hidden > 0 ? html`<li class="small">${hidden === 1 ? '1 older request is' : `${hidden} older requests are`} no longer shown.</li>` : ''}
 </ol>`;
 }
@@ -21,24 +21,23 @@ ${hidden > 0 ? html`<li class="small">${hidden === 1 ? '1 older request is' : `$
 function renderGroup({ first, last, count }: RequestGroup, entry: Entry | undefined): Html {
   const { path, requestId, body, error } = describeExchange(first, entry);
   const { request, duration } = last;
-  return html`<li><details data-key="request-${first.at}">
-<summary>
-<b class="name">${request.operation && entry ? nameOperation(request.operation) : html`<code>${request.method} ${path}</code>`}${count > 1 ? ` × ${count}` : ''}</b>
-<span class="outcome">${renderOutcome({ first, last }, entry)}</span>
-<span class="key">${nameKey(last)}</span>
-<span class="when">${renderPeriod(first.at, last.at)}</span>
-</summary>
-<dl>
-<dt>Request</dt><dd><code>${request.method} ${path}</code></dd>
-${requestId === '' ? '' : html`<dt>X-Request-Id</dt><dd><code>${requestId}</code></dd>`}
-${body === '' ? '' : html`<dt>Body</dt><dd><pre>${body}</pre></dd>`}
-${error === '' ? '' : html`<dt>Response</dt><dd><pre>${error}</pre></dd>`}
-<dt>Duration</dt><dd>${formatDuration(duration ?? 0)}${count > 1 ? ', the last one' : ''}</dd>
-</dl>
-</details></li>`;
+  const address = html`<code>${request.method} ${path}</code>`;
+  return renderRow({
+    key: `request-${first.at}`,
+    line: html`<b class="what">${(entry && nameOperation(request.operation)) ?? address}${count > 1 ? ` × ${count}` : ''}</b>
+<span class="detail">${renderOutcome({ first, last }, entry)}</span>
+<span class="end">${nameKey(last)} <span class="when">${renderPeriod(first.at, last.at)}</span></span>`,
+    behind: renderFacts({
+      Request: address,
+      'X-Request-Id': requestId && html`<code>${requestId}</code>`,
+      Body: body,
+      Response: error,
+      Duration: `${formatDuration(duration ?? 0)}${count > 1 ? ', the last one' : ''}`,
+    }),
+  });
 }
 
-function nameOperation(operation: NonNullable<Exchange['request']['operation']>): string {
+function nameOperation(operation: Exchange['request']['operation']): string | null {
   return operation === 'chargeMobileMoney' ? 'charge' : operation;
 }
 
@@ -46,7 +45,7 @@ function nameOperation(operation: NonNullable<Exchange['request']['operation']>)
 export function renderOutcome({ first, last }: Pick<RequestGroup, 'first' | 'last'>, entry?: Entry): Html {
   const { fault } = last;
   const { message } = describeExchange(first, entry);
-  return html`${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${nameFault(faultSchema, fault)}</span>`} ${message}`;
+  return html`${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${nameFault(fault)}</span>`} ${message}`;
 }
 
 /** Names the key that was sent, never the key itself. */
@@ -66,45 +65,33 @@ function renderStatus({ request, status, found }: Exchange): Html {
   return html`${status}${found === null || request.operation !== 'verify' ? '' : html` <b>${found}</b>`}`;
 }
 
-/** The texts of a request and its response, redacted. */
-interface Description {
-  readonly path: string;
-  readonly requestId: string;
-  readonly body: string;
-  readonly error: string;
-  /** The message in the body of an error response. */
-  readonly message: string;
-}
+const descriptions = new WeakMap<Exchange, ReturnType<typeof redactExchange>>();
 
-const descriptions = new WeakMap<Exchange, Description>();
-const MAX_SHOWN_CHARS = 2_000;
-
-function describeExchange(exchange: Exchange, entry: Entry | undefined): Description {
-  const known = descriptions.get(exchange);
-  if (known) return known;
-  const { request, errorBody } = exchange;
-  const redact = createRedact([LIVE_KEY], entry?.mobileMoney?.phone, entry?.customer_email);
-  const error = errorBody === null ? undefined : parseJson(errorBody);
-  const message = isRecord(error) && typeof error.message === 'string' ? error.message : '';
-  const description = {
-    path: shorten(redact(request.path), 255),
-    requestId: shorten(redact.id(request.headers['x-request-id'] ?? ''), 255),
-    body: formatBody(request.body, redact),
-    error: formatBody(error ?? errorBody, redact),
-    message: shorten(redact(message), 255),
-  };
+/** Describes a request and its response. It does so once, because each update of a page shows all of them. */
+function describeExchange(exchange: Exchange, entry: Entry | undefined) {
+  const description = descriptions.get(exchange) ?? redactExchange(exchange, entry);
   descriptions.set(exchange, description);
   return description;
 }
 
-function formatBody(body: unknown, redact: ReturnType<typeof createRedact>): string {
-  if (body === null || body === '') return '';
-  const shown = redact.body(
-    typeof body === 'string' ? { text: body, json: undefined } : { text: JSON.stringify(body), json: body },
-  );
-  return shorten(typeof shown === 'string' ? shown : JSON.stringify(shown, null, 2), MAX_SHOWN_CHARS);
-}
+const MAX_CHARS = 255;
 
-function shorten(text: string, max: number): string {
-  return text.length > max ? `${text.slice(0, max)}…` : text;
+function redactExchange({ request, errorBody }: Exchange, entry: Entry | undefined) {
+  const { path, headers, body } = request;
+  const redact = createRedact([LIVE_KEY], entry?.mobileMoney?.phone, entry?.customer_email);
+  const error = parseJson(errorBody ?? undefined);
+  const isText = typeof body === 'string';
+  return {
+    path: shorten(redact(path), MAX_CHARS),
+    requestId: shorten(redact.id(headers['x-request-id'] ?? ''), MAX_CHARS),
+    body: renderBody(
+      isText ? body : body === null ? '' : JSON.stringify(body),
+      isText ? undefined : body,
+      redact,
+    ),
+    error: renderBody(errorBody ?? '', error, redact),
+    /** The message in the body of an error response. */
+    message:
+      isRecord(error) && typeof error.message === 'string' ? shorten(redact(error.message), MAX_CHARS) : '',
+  };
 }

@@ -7,6 +7,7 @@ import type { RequestHistory } from '../request-history.ts';
 import { renderDeliveryLink } from './delivery-list.ts';
 import { formatMoney, renderBadge, renderCopyable, renderTime } from './layout.ts';
 import { renderRequests } from './request-list.ts';
+import { renderRow } from './row.ts';
 
 /** A transaction with what is known of its requests and webhooks. */
 export interface TransactionStory {
@@ -18,33 +19,29 @@ export interface TransactionStory {
 }
 
 export function renderTransaction(story: TransactionStory): Html {
-  const { entry } = story;
-  const { reference, mode, customer_email, createdAt } = entry;
-  return html`<details data-key="row">
-<summary>
-${renderBadge(entry)}
-<b class="amount">${formatMoney(entry)}</b>
-<span class="who" title="${customer_email}">${customer_email}</span>
-<span class="how">${describeMeans(entry)}</span>
-<code class="reference">${reference}</code>
-<span class="meta"><span class="tag ${mode}">${mode}</span><span class="when">${renderTime(createdAt)}</span></span>
-${renderMarks(story)}
-</summary>
-<div class="behind">
-<dl class="facts">
+  const { entry, history, deliveries } = story;
+  const { reference, mode, customer_email, mobileMoney, createdAt } = entry;
+  const means = mobileMoney ? `${networkNames[mobileMoney.network]}, ${mobileMoney.phone}` : 'Checkout page';
+  const line = html`<span class="state">${renderBadge(entry)}</span>
+<b class="what amount">${formatMoney(entry)}</b>
+<span class="detail"><span title="${customer_email}">${customer_email}</span><span class="how">${means}</span></span>
+<span class="end"><code class="reference">${reference}</code><span><span class="tag ${mode}">${mode}</span> <span class="when">${renderTime(createdAt)}</span></span></span>
+${renderMarks(story)}`;
+  const behind = html`<dl class="facts">
 <div><dt>Reference</dt><dd>${renderCopyable('the reference', reference)}</dd></div>
 <div><dt>Customer</dt><dd>${customer_email}</dd></div>
 ${renderChange(entry)}
 </dl>
 ${renderActions(story)}
-${renderEvents(story)}
-${renderDeliveries(story)}
-</div>
-</details>`;
+${
+  history
+    ? html`<h3>Requests</h3>
+${renderRequests(`Requests for ${reference}`, history, entry)}`
+    : html`<p class="small">The sandbox has no requests for it in memory.</p>`
 }
-
-function describeMeans({ mobileMoney }: Entry): string {
-  return mobileMoney ? `${networkNames[mobileMoney.network]}, ${mobileMoney.phone}` : 'Checkout page';
+${deliveries.length > 0 ? html`<h3>Webhooks</h3>` : ''}
+${deliveries.map(renderDeliveryLink)}`;
+  return html`<li id="${reference}">${renderRow({ key: 'row', line, behind })}</li>`;
 }
 
 /** Renders what the shop does not know about its own payment. */
@@ -57,9 +54,8 @@ function renderMarks({ entry, reported, history }: TransactionStory): Html | '' 
   if (entry.hidden && reported !== entry.status) {
     marks.push(html`verify reports ${reported} until ${renderTime(entry.hidden.until)}`);
   }
-  return marks.length === 0
-    ? ''
-    : html`<span class="marks">${marks.map((mark) => html`<span>${mark}</span>`)}</span>`;
+  const shown = marks.map((mark) => html`<span>${mark}</span>`);
+  return shown.length > 0 ? html`<span class="marks">${shown}</span>` : '';
 }
 
 function renderChange({ status, changedAt, plan }: Entry): Html | '' {
@@ -69,37 +65,23 @@ function renderChange({ status, changedAt, plan }: Entry): Html | '' {
   return html`<div><dt>${what}</dt><dd>${renderTime(plan.settleAt)}</dd></div>`;
 }
 
-function renderActions(story: TransactionStory): Html {
-  const { reference, mobileMoney, status } = story.entry;
-  if (!mobileMoney) {
-    return html`<div class="actions"><a class="action" href="/checkout/${reference}">Checkout page</a>${renderWebhookActions(story)}</div>`;
-  }
+/** Renders what the customer can do, and the webhooks that can be sent. */
+function renderActions({ entry, deliveries, hasReceiver }: TransactionStory): Html {
+  const { reference, mobileMoney, status } = entry;
   const decision = html`<form method="post" action="/decide" class="actions" data-stay>
 <input type="hidden" name="reference" value="${reference}">
 <button class="primary" name="decision" value="approve">Approve</button>
 <button name="decision" value="decline">Decline</button>
 </form>
 <a class="action" href="/phone">Open the phone</a>`;
-  return html`<div class="actions">${isFinal(status) ? '' : decision}${renderWebhookActions(story)}</div>`;
-}
-
-function renderWebhookActions({ entry: { reference }, deliveries, hasReceiver }: TransactionStory): Html {
-  if (!hasReceiver) return html`<a class="action" href="/webhooks#receiver">Set a webhook receiver</a>`;
-  return html`<form method="post" action="/webhooks/send" data-stay>
+  const checkout = html`<a class="action" href="/checkout/${reference}">Checkout page</a>`;
+  const webhooks = hasReceiver
+    ? html`<form method="post" action="/webhooks/send" data-stay>
 <input type="hidden" name="about" value="${reference}">
 <button>${deliveries.length > 0 ? 'Send the webhook again' : 'Send a webhook'}</button>
 </form>
-<a class="action" href="/webhooks?about=${reference}#forge">Send a forged one</a>`;
-}
-
-function renderEvents({ entry, history }: TransactionStory): Html {
-  if (!history) return html`<p class="small">The sandbox has no requests for it in memory.</p>`;
-  return html`<h3>Requests</h3>
-${renderRequests(`Requests for ${entry.reference}`, history, entry)}`;
-}
-
-function renderDeliveries({ deliveries }: TransactionStory): Html | '' {
-  if (deliveries.length === 0) return '';
-  return html`<h3>Webhooks</h3>
-<ul class="deliveries">${deliveries.map((delivery) => html`<li>${renderDeliveryLink(delivery)}</li>`)}</ul>`;
+<a class="action" href="/webhooks?about=${reference}#forge">Send a forged one</a>`
+    : html`<a class="action" href="/webhooks#receiver">Set a webhook receiver</a>`;
+  const pay = mobileMoney ? decision : checkout;
+  return html`<div class="actions">${mobileMoney && isFinal(status) ? '' : pay}${webhooks}</div>`;
 }

@@ -3,140 +3,75 @@
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Html } from '../../../ui/markup.ts';
-import { forgedFieldsSchema, parseWebhookFault } from '../../service/faults.ts';
-import { parseOrThrow } from '../../service/fields.ts';
-import type { PaymentService } from '../../service/service.ts';
-import { HttpRejection, isHttpAddress } from '../../service/validate-request.ts';
+import { forgedFieldsSchema } from '../../service/faults.ts';
 import type { Webhooks } from '../../service/webhooks.ts';
-import { type Env, type Form, findEntry, parseForm, refuseInvalid } from '../request.ts';
-import { renderClock, renderClockCard } from './clock-card.ts';
+import type { SandboxContext } from '../context.ts';
+import type { Env } from '../request.ts';
+import { createClockPanel } from './clock-panel.ts';
 import { renderDelivery } from './delivery-list.ts';
-import { addFaultCard, renderFaultCard, renderQueue } from './fault-card.ts';
-import { readFields, renderFields } from './form-fields.ts';
-import { addLivePage, type Changes, type LivePage } from './live.ts';
+import { createFaultPanel } from './fault-panel.ts';
+import { renderFields } from './form-fields.ts';
+import { type Panel, renderListPage } from './list-page.ts';
+import { addLivePage } from './live.ts';
 
 const MAX_SHOWN = 100;
 
-interface WebhookPageContext {
-  readonly service: PaymentService;
-  readonly webhooks: Webhooks;
-  readonly changes: Changes;
-}
-
-export function addWebhooks(app: Hono<Env>, context: WebhookPageContext): void {
-  const { service, webhooks, changes } = context;
-  addLivePage(app, changes, '/webhooks', 'webhooks', ({ about = '' }) => openWebhooks(context, about));
-  addFaultCard(app, '/webhooks/faults', {
-    order: (fault, times) => webhooks.fault(parseWebhookFault(fault), { times }),
-    clear: () => webhooks.clearFaults(),
-  });
-  app.post('/webhooks/receiver', async (c) => {
-    const { url } = await parseForm(c);
-    if (url !== '' && !isHttpAddress(url)) {
-      throw new HttpRejection(400, 'The receiver must be an http or https address.');
-    }
-    webhooks.deliverTo(url === '' ? null : url);
-    return c.redirect('/webhooks#receiver', 303);
-  });
-  app.post('/webhooks/send', async (c) => {
-    const form = await parseForm(c);
-    const { reference } = findEntry(service.ledger, form.about);
-    if (webhooks.url === null) throw new HttpRejection(400, 'Set a receiver of webhooks first.');
-    refuseInvalid(() => webhooks.send(reference, form.forged === 'yes' ? readForgedFields(form) : undefined));
-    return c.redirect('/webhooks', 303);
-  });
-  app.post('/webhooks/flush', (c) => {
-    // A slow receiver must not hold up the page, which shows each delivery as it ends.
-    void webhooks.flush();
-    return c.redirect('/webhooks', 303);
-  });
+export function addWebhooks(app: Hono<Env>, context: SandboxContext): void {
+  addLivePage(app, context.changes, '/webhooks', 'webhooks', ({ about = '' }) => ({
+    title: 'Webhooks',
+    query: '',
+    render: () => renderWebhooks(context, about),
+  }));
 }
 
 /** `about` is the transaction for a forged webhook. */
-function openWebhooks({ service: { clock }, webhooks }: WebhookPageContext, about: string) {
-  return {
+function renderWebhooks({ service: { clock }, webhooks }: SandboxContext, about: string): Html {
+  const { deliveries } = webhooks;
+  const { length } = deliveries;
+  const shown = length > MAX_SHOWN ? `${MAX_SHOWN} of ${length.toLocaleString('en')}` : String(length);
+  const waiting = deliveries.filter(({ state }) => state === 'waiting').length;
+  const flush = html`<form method="post" action="/webhooks/flush" data-stay><button>Send what waits now</button></form>`;
+  return renderListPage({
     title: 'Webhooks',
-    query: '',
-    view: () => {
-      const { deliveries } = webhooks;
-      const shown = deliveries.slice(-MAX_SHOWN).reverse();
-      const waiting = deliveries.filter(({ state }) => state === 'waiting').length;
-      return {
-        items: shown.map((delivery) => ({ id: delivery.id, content: renderDelivery(delivery) })),
-        parts: {
-          count: renderCount(shown.length, deliveries.length, waiting),
-          receiver: renderReceiver(webhooks),
-          faults: renderQueue('/webhooks/faults', webhooks.pendingFaults),
-          time: renderClock(clock),
-        },
-      };
-    },
-    render: (rows, { count, receiver, faults, time }) => html`<h1 class="hidden">Webhooks</h1>
-<div class="columns">
-<section class="list" aria-labelledby="deliveries">
-<div class="title"><h2 id="deliveries">Deliveries</h2> ${count}
-<form method="post" action="/webhooks/flush" data-stay><button>Send what waits now</button></form></div>
-<ol class="rows" data-live>${rows}</ol>
-<div class="empty card">
-<h3>No webhook yet</h3>
-<p>Set a receiver. When a payment becomes final, the sandbox posts a webhook to it, and the delivery appears here.</p>
-</div>
-</section>
-<div class="aside">
-<section class="card panel" id="receiver" aria-labelledby="receiver-title">
-<h2 id="receiver-title">Receiver</h2>
-${receiver}
-${renderReceiverForm(webhooks)}
-<p class="small">The service does not document its webhooks. The payload, the headers and the retries are the sandbox's own.</p>
-</section>
-${renderFaultCard('/webhooks/faults', 'Break the next webhooks', faults)}
-<section class="card panel" id="forge" aria-labelledby="forge-title">
-<h2 id="forge-title">Send a forged webhook</h2>
-${renderForgeForm(about)}
-</section>
-${renderClockCard(time, '/webhooks')}
-</div>
-</div>
-<nav class="tabs" aria-label="Parts of the page">
-<a href="#deliveries">Deliveries</a><a href="#receiver">Receiver</a><a href="#faults">Faults</a><a href="#forge">Forge</a><a href="#time">Time</a>
-</nav>`,
-  } satisfies LivePage<Record<'count' | 'receiver' | 'faults' | 'time', Html>>;
+    heading: 'Deliveries',
+    count: waiting > 0 ? `${shown}, ${waiting} waiting` : shown,
+    action: waiting > 0 ? flush : '',
+    rows: deliveries.slice(-MAX_SHOWN).reverse().map(renderDelivery),
+    empty: html`<h3>No webhook yet</h3>
+<p>Set a receiver. When a payment becomes final, the sandbox posts a webhook to it, and the delivery appears here.</p>`,
+    panels: [
+      createReceiverPanel(webhooks),
+      createFaultPanel('/webhooks/faults', 'Break the next webhooks', webhooks.pendingFaults),
+      createForgePanel(about),
+      createClockPanel(clock, '/webhooks'),
+    ],
+  });
 }
 
-function renderCount(shown: number, all: number, waiting: number): Html {
-  const count = shown < all ? `${shown} of ${all.toLocaleString('en')}` : String(all);
-  return html`<span id="count" class="count${waiting > 0 ? ' waiting' : ''}">${count}${waiting > 0 ? `, ${waiting} waiting` : ''}</span>`;
+/** Shows where webhooks go, and has the form that changes it. */
+function createReceiverPanel({ url }: Webhooks): Panel {
+  const receiver =
+    url === null
+      ? html`<p>No receiver is set, so no webhook is sent.</p>`
+      : html`<p>Sent to <code>${url}</code></p>
+<form method="post" action="/webhooks/receiver" data-stay><button name="url" value="">Stop sending</button></form>`;
+  const address = url !== null && /^https?:/i.test(url) ? url : '';
+  const body = html`<div id="receiver-url" data-live>${receiver}</div>
+<form method="post" action="/webhooks/receiver" class="fields" data-stay>
+<label>Address of your shop <input name="url" type="url" value="${address}" placeholder="http://localhost:3000/webhooks" maxlength="2048" required></label>
+<button class="primary">Send webhooks there</button>
+</form>
+<p class="small">The service does not document its webhooks. The payload, the headers and the retries are the sandbox's own.</p>`;
+  return { id: 'receiver', tab: 'Receiver', title: 'Receiver', body };
 }
 
-/** Renders the form that sends a forged webhook now. `about` is the transaction that it claims to be about. */
-function renderForgeForm(about: string): Html {
-  return html`<form method="post" action="/webhooks/send" class="fields" data-stay>
+/** Has the form that sends a forged webhook now. `about` is the transaction that it claims to be about. */
+function createForgePanel(about: string): Panel {
+  const body = html`<form method="post" action="/webhooks/send" class="fields" data-stay>
 <label>Transaction <input name="about" value="${about}" placeholder="TXN-" maxlength="255" autocomplete="off" required></label>
 <input type="hidden" name="forged" value="yes">
 ${renderFields(forgedFieldsSchema)}
 <button>Send the forged webhook</button>
 </form>`;
-}
-
-/** Reads what {@link renderForgeForm} sends. Without a field it claims a success. */
-function readForgedFields(form: Form) {
-  const fields = parseOrThrow(forgedFieldsSchema, readFields(forgedFieldsSchema, form), 'The webhook');
-  return Object.keys(fields).length === 0 ? { status: 'success' } : fields;
-}
-
-/** Renders where webhooks go, and the form that changes it. */
-function renderReceiver({ url }: Webhooks): Html {
-  return html`<div id="receiver-url">${
-    url === null
-      ? html`<p>No receiver is set, so no webhook is sent.</p>`
-      : html`<p>Sent to <code>${url}</code></p>
-<form method="post" action="/webhooks/receiver" data-stay><button name="url" value="">Stop sending</button></form>`
-  }</div>`;
-}
-
-function renderReceiverForm({ url }: Webhooks): Html {
-  return html`<form method="post" action="/webhooks/receiver" class="fields" data-stay>
-<label>Address of your shop <input name="url" type="url" value="${url !== null && /^https?:/i.test(url) ? url : ''}" placeholder="http://localhost:3000/webhooks" maxlength="2048" required></label>
-<button class="primary">Send webhooks there</button>
-</form>`;
+  return { id: 'forge', tab: 'Forge', title: 'Send a forged webhook', body };
 }

@@ -1,6 +1,4 @@
 import { createServer } from 'node:http';
-import { HttpResponse, http, type RequestHandler } from 'msw';
-import { setupServer } from 'msw/node';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createMockPayments } from '../../../../src/developers/mock/index.ts';
 import { ConnectionError, PaymentsClient } from '../../../../src/index.ts';
@@ -13,26 +11,6 @@ const nodesOwn = globalThis.fetch;
 
 // Registered first, so that it runs after what closes the mocks of a test.
 beforeEach(() => onTestFinished(() => expect(globalThis.fetch).toBe(nodesOwn)));
-
-/** Starts a server of MSW, until the test ends or it is closed. */
-function startMsw(...handlers: RequestHandler[]): { close(): void } {
-  const server = setupServer(...handlers);
-  server.listen({ onUnhandledFrame: 'bypass' });
-  let isOpen = true;
-  const close = () => {
-    if (isOpen) server.close();
-    isOpen = false;
-  };
-  onTestFinished(close);
-  return { close };
-}
-
-/** Starts a server of MSW for the shop's own host. */
-function startShop() {
-  const { close } = startMsw(http.get('https://shop.example/stock', () => HttpResponse.json({ left: 3 })));
-  const readStock = async () => (await fetch('https://shop.example/stock')).json();
-  return { close, expectStock: async () => expect(await readStock()).toEqual({ left: 3 }) };
-}
 
 /** Starts a host that is not a mock. It repeats what it received. */
 async function startOtherHost(): Promise<string> {
@@ -110,55 +88,6 @@ describe('listen and close', () => {
     onTestFinished(() => void vi.unstubAllGlobals());
     expect(() => createMockPayments().listen()).toThrow('There is no global fetch');
     vi.unstubAllGlobals();
-  });
-});
-
-describe('two mocks', () => {
-  test.each([
-    ['two hosts', 'https://one.example/api/v1', 'https://two.example/api/v1'],
-    ['one host, each below its own base URL', 'https://payments.example', 'https://payments.example/api/v1'],
-  ])('listen at %s, and close in any order', async (_, one, two) => {
-    const first = startListening({ baseUrl: one });
-    const second = startListening({ baseUrl: two });
-    await first.payments.initialize(payment);
-    await second.payments.chargeMobileMoney(charge);
-    expect([first.mock.requests.length, second.mock.requests.length]).toEqual([1, 1]);
-    first.mock.close();
-    expect((await second.payments.verify('TXN-000001')).status).toBe('pending');
-    second.mock.close();
-    expect(globalThis.fetch).toBe(nodesOwn);
-  });
-
-  test('cannot listen at the same base URL at once', () => {
-    const { mock } = startListening();
-    const other = createMockPayments();
-    expect(() => other.listen()).toThrow(
-      'Another mock already listens at https://payments.example/api/v1. Close it first, or give each mock a baseUrl of its own.',
-    );
-    mock.close();
-    other.listen();
-    other.close();
-  });
-});
-
-describe("a merchant's own server of MSW", () => {
-  test('works beside a mock that listens after it', async () => {
-    const shop = startShop();
-    const { mock, payments } = startListening();
-    await payments.initialize(payment);
-    await shop.expectStock();
-    mock.close();
-    await shop.expectStock();
-  });
-
-  test('works beside a mock that listens before it', async () => {
-    const { mock, payments } = startListening();
-    const shop = startShop();
-    await payments.initialize(payment);
-    await shop.expectStock();
-    shop.close();
-    await payments.initialize(payment);
-    expect(mock.requests).toHaveLength(2);
   });
 });
 

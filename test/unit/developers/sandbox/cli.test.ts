@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { PaymentsClient, PermissionError } from '../../../../src/index.ts';
-import { charge, createStatePath, payment, startTestSandbox } from './start-sandbox.ts';
+import { charge, createStatePath, payment } from './start-sandbox.ts';
 
 /** Runs the built command. `npm test` builds first. */
 function runCommand(...args: string[]) {
@@ -72,16 +72,6 @@ test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
     await expect(again.payments.verify(reference)).resolves.toMatchObject({ status: 'pending', ...payment });
   },
 );
-
-test('exits with 1 and one line when the port is in use', async () => {
-  const { sandbox } = await startTestSandbox();
-  const { port } = new URL(sandbox.url);
-  await expect(runCommand('--port', port).ended).resolves.toEqual({
-    code: 1,
-    out: '',
-    err: `payment-sandbox: Port ${port} on 127.0.0.1 is in use. Choose another with --port, or stop the program that uses it.\n`,
-  });
-});
 
 test.each([
   [['--host', '0.0.0.0'], 'not a loopback address'],

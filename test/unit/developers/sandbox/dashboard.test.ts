@@ -26,7 +26,7 @@ function readRequests(markup: string): { line: string; details: string }[] {
 
 /** Returns the references of the rows on a page, from the top down. */
 function readRows(markup: string): string[] {
-  return [...markup.matchAll(/<li id="(TXN-[^"]*)"(?! data-gone)/g)].map(([, reference = '']) => reference);
+  return [...markup.matchAll(/<li id="(TXN-[^"]*)"/g)].map(([, reference = '']) => reference);
 }
 
 test('shows the key, the result and the refusal of each request', async () => {
@@ -186,16 +186,13 @@ test('an update respects the search', async () => {
   const test = client({ apiKey: sandbox.testKey });
   const events = receiveEvents(`${sandbox.url}/events/dashboard?mode=live&status=pending`);
   const first = await payments.initialize(payment);
-  const other = await test.initialize(payment);
+  await test.initialize(payment);
   const second = await payments.initialize(payment);
-  expect(await findEvent(events, second.reference)).not.toContain(other.reference);
+  expect(readRows(await findEvent(events, second.reference))).toEqual([second.reference, first.reference]);
   sandbox.approve(second.reference);
-  expect(await findEvent(events, 'data-gone')).toContain(`<li id="${second.reference}" data-gone></li>`);
+  expect(readRows(await findEvent(events, '1 found of 3'))).toEqual([first.reference]);
   const third = await payments.initialize(payment);
-  const event = await findEvent(events, third.reference);
-  expect(event).toContain(`data-next="${first.reference}"`);
-  // It has only the rows that changed.
-  expect(readRows(event)).toEqual([third.reference]);
+  expect(readRows(await findEvent(events, third.reference))).toEqual([third.reference, first.reference]);
 });
 
 test('shows the latest 20 requests of a transaction, and how many are older', async () => {
@@ -209,21 +206,4 @@ test('shows the latest 20 requests of a transaction, and how many are older', as
   expect(readRequests(markup)).toHaveLength(20);
   // The initialize, and four lines of verifies.
   expect(markup).toContain('7 older requests are no longer shown.');
-});
-
-test.each([
-  ['approve', 'success'],
-  ['decline', 'failed'],
-])('can %s a pending charge from its row', async (decision, status) => {
-  const { payments, page, press } = await startTestSandbox();
-  const { reference } = await payments.chargeMobileMoney(charge);
-  const button = `name="decision" value="${decision}"`;
-  expect(await page('/')).toContain(button);
-  expect((await press('/decide', { reference, decision })).status).toBe(303);
-  await expect(payments.verify(reference)).resolves.toMatchObject({ status });
-  expect(await page('/')).not.toContain(button);
-  expect((await press('/decide', { reference })).status).toBe(400);
-  // A final status stays as it is.
-  await press('/decide', { reference, decision: decision === 'approve' ? 'decline' : 'approve' });
-  await expect(payments.verify(reference)).resolves.toMatchObject({ status });
 });

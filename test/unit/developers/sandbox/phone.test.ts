@@ -3,8 +3,8 @@ import { charge, findEvent, receiveEvents, startTestSandbox } from './start-sand
 
 /** The messages of a phone page or event about charges that have ended. */
 const readMessages = (markup: string) => {
-  const [, list = ''] = /<section id="messages">([\s\S]*?)<\/section>/.exec(markup) ?? [];
-  return [...list.matchAll(/<li>([\s\S]*?)<\/li>/g)].map(([, item = '']) =>
+  const [, list = ''] = /<section id="messages"[^>]*>([\s\S]*?)<\/section>/.exec(markup) ?? [];
+  return [...list.matchAll(/<li class="line">([\s\S]*?)<\/li>/g)].map(([, item = '']) =>
     item
       .replace(/<[^>]+>/g, ' ')
       .replace(/\s+/g, ' ')
@@ -84,8 +84,12 @@ test('leaves a prompt that was answered in its place until Done', async () => {
   const answered = await answer(first, 'approve', { pin: '1234', since });
   expect(answered.headers.get('location')).toBe(`/phone?since=${since}`);
   const event = await findEvent(events, 'Approved');
-  expect(event).toContain(`<li id="${first}" class="prompt ended mtn" data-next="${second}" data-keep>`);
-  expect(event).not.toContain('data-gone');
+  expect(event).toContain(`<li id="${first}" class="prompt ended mtn" data-keep>`);
+  expect(readPrompts(event)).toEqual([
+    [first, true],
+    [second, false],
+    [third, false],
+  ]);
   sandbox.decline(second);
   const markup = await page(`/phone?since=${since}`);
   expect(readPrompts(markup)).toEqual([

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { chooseSize } from '../../../helpers/sized.ts';
 import { startTestSandbox } from './start-sandbox.ts';
 
@@ -58,41 +58,4 @@ test.each([
         if (!(status >= 200 && status < 500)) wrong.push(`${method} ${path} ${type}: ${status}`);
       }
   expect(wrong).toEqual([]);
-});
-
-test.each([
-  ['POST', initialize, [], 415],
-  ['POST', initialize, ['Content-Type: application/json'], 400],
-  ['PUT', initialize, [], 405],
-  ['TRACE', initialize, [], 405],
-  ['DELETE', '/api/v1/nowhere', [], 404],
-  ['OPTIONS', '/nowhere', [], 404],
-  ['POST', '/faults', ['Content-Type: multipart/form-data'], 400],
-  ['POST', '/phone', [], 400],
-  ['POST', '/checkout/TXN-X', [], 404],
-])('responds to a %s %s without a body and with %j with %d', async (method, path, type, expected) => {
-  const { sandbox } = await startTestSandbox();
-  expect(await sendRaw(sandbox, [`${method} ${path} HTTP/1.1`, ...type])).toBe(expected);
-});
-
-test.each([
-  [initialize, 'Content-Length: 500'],
-  [initialize, 'Transfer-Encoding: chunked'],
-  ['/phone', 'Content-Length: 500'],
-  ['/phone', 'Transfer-Encoding: chunked'],
-])('prints no error when a client disconnects in a body: %s, %s', async (path, framing) => {
-  const outputs = [vi.spyOn(console, 'error'), vi.spyOn(process.stderr, 'write')];
-  onTestFinished(() => {
-    for (const output of outputs) output.mockRestore();
-  });
-  const { sandbox } = await startTestSandbox();
-  // The server sends "100 Continue" once it waits for the body.
-  const client = writeRaw(sandbox, [`POST ${path} HTTP/1.1`, form, framing, 'Expect: 100-continue']);
-  await once(client, 'data');
-  client.end('3\r\nabc\r\n');
-  client.resume();
-  await once(client, 'close');
-  await sandbox.close();
-  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
-  for (const output of outputs) expect(output.mock.calls).toEqual([]);
 });

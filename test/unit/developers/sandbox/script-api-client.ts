@@ -5,7 +5,7 @@ import { startTestSandbox } from './start-sandbox.ts';
 interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed JSON: `any`, as `response.json()` has it. */
+  /** The parsed JSON: `any`, as `response.json()` has it. Of what is no JSON the text. */
   readonly body: Awaited<ReturnType<Response['json']>>;
 }
 
@@ -17,7 +17,8 @@ export async function startTestApi(options?: SandboxOptions) {
     const response = await fetch(address + path, { method, ...init });
     const text = await response.text();
     const { status, headers } = response;
-    return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
+    const isJson = headers.get('content-type')?.startsWith('application/json');
+    return { status, headers, body: isJson ? JSON.parse(text) : text || undefined };
   };
   const write = (method: string) => (path: string, body: unknown) =>
     send(method, path, {

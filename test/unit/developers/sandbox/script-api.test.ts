@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { startTestApi } from './script-api-client.ts';
-import { charge, findEvent, payment, receiveEvents } from './start-sandbox.ts';
+import { charge, payment } from './start-sandbox.ts';
 import { respondWith, startShop } from './start-shop.ts';
 
 /**
@@ -213,11 +213,6 @@ test('tells a script what a shop needs, and links only to existing paths', async
     expect([200, 405], `${link}`).toContain((await fetch(`${sandbox.url}${link}`)).status);
 });
 
-test('charges in test mode if the sandbox allows it', async () => {
-  const { post } = await startTestApi({ allowTestCharges: true });
-  expect((await post('/transactions', { ...charge, mode: 'test' })).body).toMatchObject({ mode: 'test' });
-});
-
 test('lists transactions page by page, and never one twice', async () => {
   const { sandbox, get, post } = await startTestApi();
   const created: string[] = [];
@@ -239,19 +234,4 @@ test('lists transactions page by page, and never one twice', async () => {
   expect(seen).toEqual(created.toSpliced(-3, 1));
   // The last page is full.
   expect((await get(`/transactions?before=${created[0]}&mode=test&limit=99`)).body.next).toBeNull();
-});
-
-test('updates an open page after each write', async () => {
-  const { sandbox, payments, post } = await startTestApi();
-  const { reference } = await payments.initialize(payment);
-  const events = receiveEvents(`${sandbox.url}/events/dashboard`);
-  await findEvent(events, reference);
-  await post('/faults', { operation: 'verify', fault: { kind: 'wrongAmount', amount: '55.55' } });
-  await findEvent(events, '55.55');
-  await post('/transactions', { ...payment, amount: 77.77 });
-  await findEvent(events, '77.77');
-  await post(`/transactions/${reference}`, { status: 'abandoned' });
-  expect(await findEvent(events, reference)).toContain('abandoned');
-  await post('/reset', {});
-  await findEvent(events, 'No fault is queued');
 });

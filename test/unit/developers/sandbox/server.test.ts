@@ -116,17 +116,3 @@ test.each<Refusal>([
   await expect(starting).rejects.toThrow(message);
   await expect(starting).rejects.toBeInstanceOf(ConfigurationError);
 });
-
-test('can be closed twice, with `await using`, and although a page receives events', async () => {
-  let url: string;
-  let events: Response;
-  {
-    await using sandbox = await startSandbox();
-    url = sandbox.url;
-    expect((await fetch(url)).status).toBe(200);
-    events = await fetch(`${url}/events/dashboard`);
-    await sandbox.close();
-  }
-  await expect(fetch(url)).rejects.toThrow();
-  await expect(events.text()).rejects.toThrow();
-});

@@ -1,12 +1,6 @@
-import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { JournalError } from '../../../../src/index.ts';
-import {
-  createJournal,
-  type JournalEntry,
-  memoryJournal,
-  memoryStore,
-} from '../../../../src/stores/index.ts';
+import { type JournalEntry, memoryJournal, memoryStore } from '../../../../src/stores/index.ts';
 import { escapeUnprintable } from '../../../../src/ui/text.ts';
 import { change, completeKey, made } from '../../../helpers/claims.ts';
 import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
@@ -33,15 +27,6 @@ test('lists nothing and exits with 0 if nothing needs a person', async () => {
   const completed = await runCommand(['list', '--state', 'completed'], shop);
   expect(completed).toMatchObject({ code: 0, out: 'No payments in the state completed.\n' });
 });
-
-test.each([[['list']], [['list', '--state', 'all']], [['count']]])(
-  'asks whether an empty journal is the right one: %j',
-  async (args) => {
-    const { code, out } = await runCommand(args, await startShop());
-    expect(code).toBe(0);
-    expect(out).toMatch(/(?:^|\n)The journal is empty\. Is it the journal of your shop\?\n$/);
-  },
-);
 
 test('lists what needs a person, oldest first, and exits with 3', async () => {
   fakeTime();
@@ -126,13 +111,6 @@ test('lists all others before it reports keys that cannot be read', async () => 
   expect(err).toMatch(/^The records of "order-18\/1" cannot be read\.\n/);
 });
 
-test('ends with 1 if the store cannot list', async () => {
-  const { read, write } = memoryStore();
-  const shop = await startShop(createJournal({ read, write }));
-  const { code, err } = await runCommand(['list'], shop);
-  expect([code, err]).toEqual([1, expect.stringContaining('has no list')]);
-});
-
 describe('the table', () => {
   const odd: Partial<JournalEntry>[] = [
     { key: 'order-17/1' },
@@ -161,42 +139,4 @@ describe('the table', () => {
         expect(line.endsWith(`  ${escapeUnprintable(expected[at]?.key ?? '?')}`) || line).toBe(true);
     },
   );
-
-  test('stays aligned under one head, however long the list is', async () => {
-    const { payments, journal } = await startShop();
-    const many = Array.from({ length: 250 }, (_, at) => ({
-      ...fullEntry,
-      key: `order-${'x'.repeat(at % 90)}${at}`,
-      amount: at < 200 ? '25.50' : '70368744177664.00',
-    }));
-    const exports = { payments, journal: holdEntries(journal, many) };
-    const { lines } = await runCommand(['list'], { exports });
-    expect(lines).toHaveLength(253);
-    expect(lines.filter((line) => line.startsWith('SINCE '))).toHaveLength(1);
-    expect(lines.filter((line) => line.includes('70368744177664.00 GHS'))).toHaveLength(50);
-    const columnsOfAmount = new Set(lines.slice(1, 101).map((line) => line.indexOf(' GHS')));
-    expect(columnsOfAmount.size).toBe(1);
-  });
-});
-
-describe('colours', () => {
-  test.each([
-    ['in a terminal', true, {}, true],
-    ['not in a pipe', false, {}, false],
-    ['not with NO_COLOR', true, { NO_COLOR: '1' }, false],
-    ['with an empty NO_COLOR', true, { NO_COLOR: '' }, true],
-    ['in a pipe with FORCE_COLOR', false, { FORCE_COLOR: '1' }, true],
-    ['with FORCE_COLOR before NO_COLOR', false, { FORCE_COLOR: '1', NO_COLOR: '1' }, true],
-    ['not with FORCE_COLOR=0', true, { FORCE_COLOR: '0' }, false],
-    ['not in a dumb terminal', true, { TERM: 'dumb' }, false],
-  ])('are shown %s', async (_, isTTY, env, isColoured) => {
-    const { payments, journal } = await startShop();
-    const exports = { payments, journal: holdEntries(journal, [fullEntry]) };
-    for (const command of [['list'], ['count'], ['show', 'order-17/1']]) {
-      const { out } = await runCommand(command, { exports, isTTY, env });
-      expect([command, stripVTControlCharacters(out) !== out]).toEqual([command, isColoured]);
-    }
-    const json = await runCommand(['list', '--json'], { exports, isTTY, env });
-    expect(JSON.parse(json.out)).toMatchObject({ key: 'order-17/1' });
-  });
 });

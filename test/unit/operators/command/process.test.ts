@@ -62,17 +62,6 @@ describe('the process', () => {
     expect(keys).toEqual(Array.from({ length: 5_000 }, (_, at) => `order-${at}`));
   });
 
-  test.each([[['list']], [['list', '--json']], [['show', 'order-1']]])(
-    'ends quietly when the output is closed: %j',
-    async (args) => {
-      const project = await createProjectWithKeys(manyEntries(100_000));
-      const { child, ended } = project.start(args);
-      child.stdout.once('data', () => child.stdout.destroy());
-      const { code, err } = await ended;
-      expect([code, err]).toEqual([args[0] === 'list' ? 3 : 0, '']);
-    },
-  );
-
   test.each([
     [
       "setTimeout(() => pool.emit('error', new Error('lost postgres://me:hunter2-hunter2@db.internal/shop')));",
@@ -114,18 +103,6 @@ describe('the process', () => {
     expect(err).toContain('config: \\u001b[31mkey [REDACTED]\n');
     expect(err).toContain('config: DeprecationWarning: old\n');
     expect(err).not.toContain('not shown');
-  });
-
-  test('prints no log line of a resolution with the logger console', async () => {
-    const project = await createProject(type);
-    const database = new DatabaseSync(join(project.folder, 'journal.db'));
-    const { service, leaveUnresolved } = await startShop(sqliteJournal(database));
-    await leaveUnresolved('order-1');
-    database.close();
-    const config = sqliteConfig({ baseUrl: service.baseUrl });
-    await project.write('payments.ts', config.replace('maxRetries: 0', 'maxRetries: 0, logger: console'));
-    const args = ['resolve', 'order-1', '--reference', 'TXN-8f2c61d0', '--by', 'ama', '--reason', 'found'];
-    expect(await project.run(args)).toMatchObject({ code: 0, err: '' });
   });
 });
 

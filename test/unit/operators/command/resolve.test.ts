@@ -244,18 +244,4 @@ describe('--not-charged', () => {
     ]);
     expect(await shop.journal.read('order-17/1')).toMatchObject({ state: 'unknown' });
   });
-
-  test('needs no terminal with --yes', async () => {
-    const shop = await startUnresolved('order-17/1');
-    const { code, err } = await runCommand(notCharged('order-17/1', '--yes'), shop);
-    expect([code, err]).toEqual([0, '']);
-    expect(await shop.journal.read('order-17/1')).toMatchObject({ state: 'not_charged' });
-  });
-
-  test('keeps what a key says from the terminal', async () => {
-    const shop = await startUnresolved('order-17\u202e/1');
-    const { err } = await runCommand(notCharged('order-17\u202e/1'), { ...shop, isTTY: true, typed: 'no' });
-    expect(err).toContain('order-17\\u202e/1');
-    expect(err).not.toContain('\u202e');
-  });
 });

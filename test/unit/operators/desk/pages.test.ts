@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../../src/stores/index.ts';
-import { API_KEY, charge, PHONE } from '../../../helpers/service.ts';
-import { MINUTE, momo, sweepFor } from '../../../helpers/world.ts';
+import { API_KEY, catchError, charge, PHONE } from '../../../helpers/service.ts';
+import { MINUTE, momo, SECOND, sweepFor } from '../../../helpers/world.ts';
 import { KOFI, openDesk } from './open-desk.ts';
 
 describe('what needs a person', () => {
@@ -83,6 +83,15 @@ describe('a search', () => {
 /** Without what a browser sends, and shows nobody. */
 const seen = (html: string) => html.replaceAll(/<input type="hidden" [^>]*>/g, '');
 
+test('warns before an order or a key that might have been charged is free', async () => {
+  const { shop, own, open, loseResponse } = openDesk();
+  await loseResponse('17');
+  shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await catchError(own.payments.chargeMobileMoney(momo, { idempotencyKey: 'order-18' }));
+  for (const query of ['?order=17', '?key=order-18'])
+    expect((await open(query)).html, query).toContain('the customer pays twice');
+});
+
 describe('an order', () => {
   test('shows its payments, and its history in order of time', async () => {
     const { shop, own, open } = openDesk();
@@ -110,6 +119,15 @@ describe('an order', () => {
     expect(html).toContain('The service says now: <b>pending</b>, <b>GHS 25.50</b>.');
     shop.service.fault('verify', { kind: 'status', status: 500 });
     expect((await open('?order=17')).html).toContain('The service could not be asked just now.');
+  });
+
+  test('is shown after 5 s, although the service hangs', async () => {
+    const { shop, own, open } = openDesk();
+    shop.service.fault('chargeMobileMoney', { kind: 'wrongAmount', amount: '12.00' });
+    await own.charge('17', momo);
+    shop.service.fault('verify', { kind: 'hang' });
+    expect((await open('?order=17')).html).toContain('The service could not be asked just now.');
+    expect(shop.clock.now).toBeLessThan(6 * SECOND);
   });
 
   test('shows its latest price beside what was paid, which can be accepted', async () => {
