@@ -269,7 +269,8 @@ function toCharge(
   return { ...data, message: typeof message === 'string' ? message : '', replayed };
 }
 
-const isKnown = (status: string) => transactionStatuses.some((known) => known === status);
+/** Whether a status is documented. */
+export const isKnown = (status: string) => transactionStatuses.some((known) => known === status);
 
 function markUnrecognisedStatus(data: unknown): unknown {
   if (!isObject(data) || !('status' in data)) return data;

@@ -1,5 +1,5 @@
 import { referenceSchema } from '../api/input.ts';
-import { transactionStatuses } from '../api/transaction.ts';
+import { isKnown } from '../api/transaction.ts';
 import type { FieldError } from '../errors.ts';
 import { decodeFully } from '../support/decoded-text.ts';
 import type { Redact } from '../support/redact.ts';
@@ -83,16 +83,13 @@ export function rejectionProblem(response: ResponseBuffer, isWhole: boolean): st
 }
 
 /**
- * Whether a body reads as if there were a transaction: it is the envelope of a success, its `data` has a documented status,
- * or a field `reference` has a value, of whatever form.
+ * Whether a body reads as if there were a transaction: it is the envelope of a success, its `data` has a documented status
+ * (in any case), or a field `reference` has a value, of whatever form.
  */
 function tellsOfTransaction(body: unknown): boolean {
   if (isRecord(body) && isRecord(body.data)) {
     const { status } = body.data;
-    if (
-      typeof status === 'string' &&
-      (body.status === true || transactionStatuses.some((one) => one === status))
-    )
+    if (typeof status === 'string' && (body.status === true || isKnown(status.trim().toLowerCase())))
       return true;
   }
   return listFields(body).some(

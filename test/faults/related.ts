@@ -46,7 +46,7 @@ const isIn = (test: string, folder: string) => dirname(test).startsWith(folder);
 /** A file at the root of the source has tests of its name, or those of the client. */
 function toTestFolder(file: string): string {
   const folder = dirname(file).replace(/^src\/?/, '');
-  if (folder.startsWith('stores')) return 'test/unit/stores';
+  if (folder.startsWith('stores') || folder === 'developers/conformance') return 'test/unit/stores';
   if (folder === 'developers/service') return 'test/unit/developers/mock';
   if (folder !== '') return `test/unit/${folder.replace(/^(developers\/sandbox)\b.*/, '$1')}`;
   const own = basename(file, '.ts');

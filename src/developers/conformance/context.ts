@@ -87,13 +87,17 @@ function assertPart<Name extends OptionalPart>(
 export const createKeys = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `order ${String(index).padStart(4, '0')}`);
 
-/** Returns the first write of a record that is found by `index`, or by its key only. */
-export function createWrite(key: string, index: Partial<RecordIndex> | null = null): RecordWrite {
+/** Returns a write of a record that is found by `index`, or by its key only: the first, unless a version is expected. */
+export function createWrite(
+  key: string,
+  index: Partial<RecordIndex> | null = null,
+  expected: string | null = null,
+): RecordWrite {
   const version = crypto.randomUUID();
   const found = index && { kind: 'order' as const, createdAt: 0, attentionAt: null, dueAt: null, ...index };
   // A column can be of a type that takes JSON only, and a journal writes nothing else.
   const text = JSON.stringify({ key, version });
-  return { key, change: { expected: null, version, text, mustCommit: true, index: found } };
+  return { key, change: { expected, version, text, mustCommit: true, index: found } };
 }
 
 /** Writes a record over the one before, if there is one. */
@@ -102,9 +106,9 @@ export async function writeRecord(
   key: string,
   index: Partial<RecordIndex> | null = null,
 ) {
-  const { change } = createWrite(key, index);
   const expected = (await store.read(key)).record?.version ?? null;
-  const isWritten = await store.write(key, { ...change, expected });
+  const { change } = createWrite(key, index, expected);
+  const isWritten = await store.write(key, change);
   assert(isWritten, `write returned false, although the record had the expected version ${expected}`);
   return change;
 }

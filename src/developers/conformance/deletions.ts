@@ -1,4 +1,12 @@
-import { assert, type ConformanceCases, createKeys, expectRecord, readNow, writeRecord } from './context.ts';
+import {
+  assert,
+  type ConformanceCases,
+  createKeys,
+  createWrite,
+  expectRecord,
+  readNow,
+  writeRecord,
+} from './context.ts';
 
 /** What `journal.prune` needs of a store. */
 export const deletionCases: ConformanceCases = {
@@ -30,5 +38,11 @@ export const deletionCases: ConformanceCases = {
     assert(isRight, `count returned ${records} records, attention ${attention}, and 4 are left, attention 3`);
     const { due } = (await store.countDue?.({ kind: 'order' })) ?? { due: 3 };
     assert(due === 3, `countDue returned ${due}, and 3 of the records that are left are due`);
+    for (const key of createKeys(10)) {
+      const { version } = await writeRecord(reader, key);
+      const { change } = createWrite(key, null, version);
+      const ends = await Promise.all([store.delete([{ key, version }]), reader.write(key, change)]);
+      assert(ends.filter(Boolean).length === 1, 'a record was deleted and written at once');
+    }
   },
 };

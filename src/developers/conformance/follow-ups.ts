@@ -4,6 +4,7 @@ import {
   type ConformanceCases,
   claim,
   createKeys,
+  createWrite,
   expectDueAt,
   expectKeys,
   expectNear,
@@ -82,6 +83,12 @@ export const followUpCases: ConformanceCases = {
         isSame,
         `list by ${by} returned a record at ${listed?.at} after a claim, not at ${change.index?.[by]}`,
       );
+    }
+    for (const key of createKeys(10)) {
+      const { version } = await writeRecord(store, key, { dueAt: now });
+      const { change: next } = createWrite(key, null, version);
+      await Promise.all([claim(store, LATER), store.write(key, next)]);
+      await expectRecord(store, key, next, 'written during a claim');
     }
   },
   async 'moves a record to when its latest write says, or to never'(context) {

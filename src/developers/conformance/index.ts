@@ -37,14 +37,11 @@ export interface JournalConformanceOptions {
 }
 
 /**
- * Returns the promises of a `JournalStore`, as cases for any test runner: one of many writes at once succeeds, unusual keys and
- * texts, lists, what is due for a follow-up, and what is deleted. Do not charge with a journal on your own store before it
- * passes. No case can show that a record survives a crash of the machine.
+ * Returns the promises of a `JournalStore`, as cases for any test runner. Do not charge with a journal on your own store
+ * before it passes. No case can show that a record survives a crash of the machine.
  *
- * `open` returns a handle on a storage, or `{ store, close }`. Each case has an empty storage of its own: `open` gets its name,
- * for a table, a file or a prefix. A case opens several handles on it, each like a process of its own. The cases can run at the
- * same time, and they wait a second at most, by the clock of the store. The names begin with `conformance_`: drop the tables
- * afterwards.
+ * `open` returns a handle on a storage, or `{ store, close }`: {@link OpenStore}. The cases can run at the same time, and
+ * wait a second at most by the clock of the store. Storages are named `conformance_…`: drop the tables afterwards.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *

@@ -200,6 +200,7 @@ const naming: [how: string, body: Body, reference?: string][] = [
   ['beside another one', written({ references: [REFERENCE, 'TXN-other'] })],
   ['that no client would send', written({ reference: 'TXN-a/../b' })],
   ['with a documented status', written({ status: false, data: { status: 'processing' } })],
+  ['with a documented status in another case', written({ status: false, data: { status: 'Processing ' } })],
   ['with a reference in another form', written({ status: false, data: { reference: '8f2c61d0' } })],
   ['with a reference that is a number', written({ message: 'No.', error: { reference: 4711 } })],
   ['with a reference in a list', written({ errors: [{ transaction_reference: 'ref_8f2c61d0' }] })],

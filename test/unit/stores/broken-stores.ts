@@ -89,6 +89,54 @@ const writeTogether = (
     },
   }));
 
+/** Compares all of several writes, and then makes those that were right, whatever there is by then. */
+const compareFirst = () =>
+  shareStores(({ read, write }) => ({
+    async writeAll(writes) {
+      const readVersion = async (key: string) => (await read(key)).record?.version ?? null;
+      const found = await Promise.all(writes.map(({ key }) => readVersion(key)));
+      await pause(1);
+      return await Promise.all(
+        writes.map(async ({ key, change: given }, index) =>
+          found[index] === given.expected
+            ? await write(key, { ...given, expected: await readVersion(key) })
+            : false,
+        ),
+      );
+    },
+  }));
+
+/** Compares a record, and then deletes it, whatever there is by then. */
+const deleteLate = () =>
+  shareStores(({ read, delete: deleteNow }) => ({
+    async delete(records) {
+      const found = await Promise.all(records.map(({ key }) => read(key)));
+      const right = records.filter(({ version }, index) => found[index]?.record?.version === version);
+      await pause(1);
+      const latest = right.map(async ({ key }) => ({
+        key,
+        version: (await read(key)).record?.version ?? '',
+      }));
+      return await deleteNow(await Promise.all(latest));
+    },
+  }));
+
+/** Writes whole records back that it has claimed, whatever there is by then. */
+const claimLate = () =>
+  shareStores(({ read, write, claimDue }) => ({
+    async claimDue(claim) {
+      const claimed = await claimDue(claim);
+      await pause(1);
+      for (const { key, version, text } of claimed.records) {
+        const { record } = await read(key);
+        if (record?.version === version) continue;
+        const found = { expected: record?.version ?? null, version, text, mustCommit: false, index: null };
+        await write(key, found);
+      }
+      return claimed;
+    },
+  }));
+
 /** Opens handles whose clocks each show another time. */
 function openOwnClocks() {
   let handles = 0;
@@ -137,6 +185,17 @@ export const brokenStores: readonly BrokenStore[] = [
     'reads no record where there is none, and the time by one clock',
     '000 ms before the one that another handle read',
     openOwnClocks(),
+  ],
+  ['lets one of many writes of a key at once succeed', 'of 12 writes at once succeeded', compareFirst()],
+  [
+    'deletes the records that still have their version, and no others',
+    'a record was deleted and written at once',
+    deleteLate(),
+  ],
+  [
+    'changes nothing but the time when a record is due by a claim',
+    'read returned another version than was written, written during a claim',
+    claimLate(),
   ],
   [SHOWN, 'read returned no record, after a write', () => memoryStore()],
   [SHOWN, 'read returned another version than was written, after a write', openCaches()],
