@@ -18,7 +18,6 @@ import {
   isSuccess,
   isUnreadable,
   isUnresolved,
-  MAX_LAG,
   referenceOf,
   seenOf,
 } from './payment.ts';
@@ -234,9 +233,7 @@ export interface PruneRule {
 /** Whether nothing of a record is left to do, so that it can be deleted. */
 export function isPrunable(record: LedgerRecord, { now, before, unfollowed = false }: PruneRule): boolean {
   const { kind, payments } = record;
-  // A time that the store has not reached is that of a process whose clock is ahead.
-  const isReached = before <= now + MAX_LAG;
-  const isOld = isReached && payments.every(({ createdAt }) => notAfter(now, createdAt) < before);
+  const isOld = payments.every(({ createdAt }) => notAfter(now, createdAt) < before);
   const isIgnored = (payment: Payment | undefined) =>
     unfollowed && kind === 'key' && payment?.charge.is === 'made' && seenOf(payment) === undefined;
   const isUnderWay = payments.some((payment) => isOpen(payment, now) && !isIgnored(payment));

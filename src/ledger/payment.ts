@@ -10,7 +10,7 @@ export const FOLLOWED_FOR = 7 * 24 * 60 * 60 * 1000;
 const UNREADABLE_AFTER = 24 * 60 * 60 * 1000;
 
 /** How far a process can be behind the store's clock, in milliseconds: longer than a read takes. */
-export const MAX_LAG = 60_000;
+const MAX_LAG = 60_000;
 
 /** A process sends the request, and its lease is not over. It is, if it began later than now: the store's clock was set back. */
 export function isSending({ charge }: Payment, now: number): boolean {

@@ -133,12 +133,3 @@ test.each<[string, unknown, string]>([
   expect(String(failure)).toContain(message);
   expect(await listKeys(journal)).toEqual(keys);
 });
-
-test('deletes nothing by a time that only the clock of this process has reached', async () => {
-  const store = memoryStore();
-  const now = Date.now();
-  const journal = createJournal({ ...store, read: async (key) => ({ ...(await store.read(key)), now }) });
-  await completeKey(journal, 'rejected', rejected);
-  expect(await pruneAfterDay(journal)).toBe(0);
-  expect(await listKeys(journal)).toEqual(['rejected']);
-});
