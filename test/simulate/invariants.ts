@@ -148,7 +148,9 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
     'a press tells what its response has named': ({ network }, { status, what }) => {
       const heard = network.posts.find((post) => post.isHeard && what === `press ${post.press}`);
       const isTold = status.payments.some(({ reference }) => reference === heard?.reference);
-      return heard && !isTold && `${what}: ${heard.reference}`;
+      // A person can have decided about the payment before the press reads the order. Then its error alone has the name.
+      const isInError = String('error' in status && status.error?.message).includes(`${heard?.reference}`);
+      return heard && !isTold && !isInError && `${what}: ${heard.reference}`;
     },
     'what a call knows of the money is in its status': ({ service, facts }, { status, since }) => {
       const paid = facts.knownPaid.get(status.order);
