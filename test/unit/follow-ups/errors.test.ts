@@ -11,8 +11,7 @@ import { type JournalStore, memoryStore } from '../../../src/stores/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { catchError } from '../../helpers/service.ts';
 import { HOUR, MINUTE, SECOND, sweepFor } from '../../helpers/world.ts';
-import { wrapStore } from '../../helpers/wrapped-store.ts';
-import { always, findFollowUps, openPaid, toPauses } from './keys.ts';
+import { always, findFollowUps, limitClaims, openPaid, toPauses } from './keys.ts';
 
 describe('an API key', () => {
   test.each([
@@ -28,14 +27,7 @@ describe('an API key', () => {
   });
 
   test('that a function cannot give ends a sweep in which any payment is due', async () => {
-    let claims = 0;
-    // A sweep that goes on ends at another error.
-    const store = wrapStore(memoryStore(), async ({ method }, run) => {
-      if (method === 'claimDue') claims += 1;
-      if (claims > 20) throw new JournalError('claimed on and on');
-      return await run();
-    });
-    const { start, journal, checks } = await openPaid(3, { store });
+    const { start, journal, checks } = await openPaid(3, { store: limitClaims(20) });
     const sealed = () => {
       throw new Error('the vault is sealed');
     };

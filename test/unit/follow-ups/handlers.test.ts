@@ -3,12 +3,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../../src/index.ts';
 import { nextDelay } from '../../../src/schedule.ts';
-import { memoryStore } from '../../../src/stores/index.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { API_KEY, EMAIL, PHONE } from '../../helpers/service.ts';
 import { DAY, MINUTE, type ProcessOptions, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
-import { wrapStore } from '../../helpers/wrapped-store.ts';
-import { always, chargeKey, findFollowUps, loseKey, never, openPaid, toPauses } from './keys.ts';
+import { always, chargeKey, findFollowUps, limitClaims, loseKey, never, openPaid, toPauses } from './keys.ts';
 
 /** Records its calls, of which the first `failures` throw. */
 function createFailing(failures: number, thrown: unknown = new Error('the database is away')) {
@@ -42,11 +40,7 @@ describe('onFinal', () => {
 
   test('is called again after a clock was set back by days', async () => {
     const { calls, onFinal } = createFailing(1);
-    let claims = 0;
-    const store = wrapStore(memoryStore(), ({ method }, run) =>
-      method === 'claimDue' && ++claims > 100 ? Promise.reject(new Error('too often')) : run(),
-    );
-    const { shop, clock } = await openPaid(1, { onFinal, store });
+    const { shop, clock } = await openPaid(1, { onFinal, store: limitClaims(20) });
     clock.jump(8 * DAY);
     await shop.followUps.sweep();
     clock.jump(-8 * DAY);

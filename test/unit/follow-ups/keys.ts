@@ -1,10 +1,20 @@
 /** Keys of a shop that are followed. */
 
 import type { PaymentsEvent } from '../../../src/index.ts';
+import { memoryStore } from '../../../src/stores/index.ts';
 import { momo, type Process, SECOND, type World, world } from '../../helpers/world.ts';
+import { wrapStore } from '../../helpers/wrapped-store.ts';
 
 /** For more requests than a test sends. A sweep that repeats itself without a pause ends, and fails. */
 export const always = { times: 1_000 };
+
+/** Fails once so many pages were claimed. A sweep that claims on and on ends, and fails. */
+export function limitClaims(limit: number) {
+  let claims = 0;
+  return wrapStore(memoryStore(), ({ method }, run) =>
+    method === 'claimDue' && ++claims > limit ? Promise.reject(new Error('claimed on and on')) : run(),
+  );
+}
 
 export const never = () => new Promise<never>(() => {});
 
