@@ -7,7 +7,7 @@ import * as z from 'zod/mini';
 import { type Expectation, MIN_EPOCH_MS } from './api/input.ts';
 import { findAmountIssue } from './api/money.ts';
 import type { OperationName } from './api/operations.ts';
-import { type KnownStatus, type Transaction, transactionStatuses } from './api/transaction.ts';
+import { isKnownStatus, type KnownStatus, type Transaction, transactionStatuses } from './api/transaction.ts';
 import { type ApiKeySource, detectMode, validateKeyForm, validateKeyMode } from './api-key.ts';
 import { isHttpToOthers, validateBaseUrl } from './base-url.ts';
 import { ConfigurationError, type PaymentsError } from './errors.ts';
@@ -569,8 +569,6 @@ const scheduleShape = /* @__PURE__ */ (() =>
       'The timeout of a wait must be milliseconds, more than 0.',
     ),
   }) satisfies OptionsShape<Schedule>)();
-
-const isKnownStatus = (value: unknown) => transactionStatuses.some((status) => status === value);
 
 const finalStatuses = /* @__PURE__ */ (() =>
   z.optional(

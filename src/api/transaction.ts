@@ -270,15 +270,15 @@ function toCharge(
 }
 
 /** Whether a status is documented. */
-export const isKnown = (status: string) => transactionStatuses.some((known) => known === status);
+export const isKnownStatus = (status: unknown) => transactionStatuses.some((known) => known === status);
 
 function markUnrecognisedStatus(data: unknown): unknown {
   if (!isObject(data) || !('status' in data)) return data;
   const { status } = data;
-  if (typeof status !== 'string' || isKnown(status)) return data;
+  if (typeof status !== 'string' || isKnownStatus(status)) return data;
   // It was marked before: a caller stored the transaction and parses it again.
   const raw = status === 'unrecognised' ? stringField(data, 'raw_status') : undefined;
-  if (raw !== undefined && !isKnown(raw)) return data;
+  if (raw !== undefined && !isKnownStatus(raw)) return data;
   return { ...data, status: 'unrecognised', raw_status: status };
 }
 

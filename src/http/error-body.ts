@@ -1,5 +1,5 @@
 import { referenceSchema } from '../api/input.ts';
-import { isKnown } from '../api/transaction.ts';
+import { isKnownStatus } from '../api/transaction.ts';
 import type { FieldError } from '../errors.ts';
 import { decodeFully } from '../support/decoded-text.ts';
 import type { Redact } from '../support/redact.ts';
@@ -89,7 +89,7 @@ export function rejectionProblem(response: ResponseBuffer, isWhole: boolean): st
 function tellsOfTransaction(body: unknown): boolean {
   if (isRecord(body) && isRecord(body.data)) {
     const { status } = body.data;
-    if (typeof status === 'string' && (body.status === true || isKnown(status.trim().toLowerCase())))
+    if (typeof status === 'string' && (body.status === true || isKnownStatus(status.trim().toLowerCase())))
       return true;
   }
   return listFields(body).some(
