@@ -326,9 +326,9 @@ async function change(
     name,
     (before, now) => {
       const record = rule(before, now);
-      return { record, dueIn: dueIn ?? getNaturalPause(record, now) };
+      return { record, dueIn: dueIn ?? getNaturalPause(record, now), mustCommit: false };
     },
-    { known, mustCommit: false },
+    { known },
   );
   return found.record ? found : null;
 }

@@ -76,11 +76,10 @@ async function notifyRecord(
   try {
     const name = await findOwner(records, reference);
     if (name?.kind !== kind) return null;
-    const { found } = await records.change(
-      name,
-      (before, now) => ({ record: before && notify(before, reference, now) }),
-      { mustCommit: false },
-    );
+    const { found } = await records.change(name, (before, now) => ({
+      record: before && notify(before, reference, now),
+      mustCommit: false,
+    }));
     const dueAt = found.record && getDueAt(found.record, records.now);
     return dueAt === null ? null : Math.max(0, dueAt - records.now);
   } catch (error) {

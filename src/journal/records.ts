@@ -38,15 +38,13 @@ interface Ruled {
    * case.
    */
   readonly dueIn?: number | null;
-  /** As in {@link RecordChange}, if it is not that of the options. */
+  /** As in {@link RecordChange}. @default true */
   readonly mustCommit?: boolean;
 }
 
 export interface ChangeOptions {
   /** What is known of the record: it is not read first, unless the machine has slept. */
   readonly known?: Found | undefined;
-  /** As in {@link RecordChange}. @default true */
-  readonly mustCommit?: boolean | undefined;
 }
 
 export interface ListedFound {
@@ -133,20 +131,20 @@ export class Records {
   async change<T extends Ruled>(
     name: RecordName,
     rule: (record: LedgerRecord | null, now: number) => T,
-    { known, mustCommit = true }: ChangeOptions = {},
+    { known }: ChangeOptions = {},
   ): Promise<T & { readonly found: Found }> {
     let found: Found = known && !this.#hasSlept ? known : await this.read(name);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { now } = this;
       const ruled = rule(found.record, now);
-      const { record, dueIn } = ruled;
+      const { record, dueIn, mustCommit = true } = ruled;
       if (record === null || (record === found.record && dueIn === undefined)) return { ...ruled, found };
       const version = crypto.randomUUID();
       const change = {
         expected: found.version,
         version,
         text: JSON.stringify(record),
-        mustCommit: ruled.mustCommit ?? mustCommit,
+        mustCommit,
         index: createIndex(record, now, dueIn),
       };
       const written = { ...ruled, found: { record, version } };

@@ -185,16 +185,12 @@ async function checkOwn(
   if (!service || reference === undefined || !ownsReference(payment, reference)) return record;
   const askedAt = records.now;
   const finding = await service.check(reference, payment);
-  const { found, isChanged } = await records.change(
-    named.name,
-    (before, now) => {
-      const isChanged = !before || getSight(before, number, now) !== sight;
-      if (isChanged) return { record: before, isChanged };
-      const checked = check(before, reference, finding, { askedAt, now, random: Math.random() });
-      return { record: checked, isChanged };
-    },
-    { mustCommit: false },
-  );
+  const { found, isChanged } = await records.change(named.name, (before, now) => {
+    const isChanged = !before || getSight(before, number, now) !== sight;
+    if (isChanged) return { record: before, isChanged };
+    const checked = check(before, reference, finding, { askedAt, now, random: Math.random() });
+    return { record: checked, isChanged, mustCommit: false };
+  });
   const checked = found.record?.payments[number - 1];
   if (isChanged || !hasSameAmount(payment, checked))
     throw changedError(sight, found.record, number, records.now);
@@ -268,14 +264,11 @@ async function writeResolution(
   const { records, named } = resolving;
   const { number = 0 } = named;
   const reviewer = createReviewer(resolving, seen);
-  const { found, resolved } = await records.change(
-    named.name,
-    (before, now) => {
-      const result = rule(before, { ...reviewer, now });
-      return { record: result.is === 'done' ? result.record : before, resolved: result };
-    },
-    { mustCommit: false },
-  );
+  const { found, resolved } = await records.change(named.name, (before, now) => {
+    const result = rule(before, { ...reviewer, now });
+    const record = result.is === 'done' ? result.record : before;
+    return { record, resolved: result, mustCommit: false };
+  });
   if (resolved.is === 'changed') throw changedError(reviewer.sight, found.record, number, records.now);
   if (resolved.is === 'unfit') throw unfitError(found.record, number, decision, records.now);
   return { reviewer, found };
@@ -307,8 +300,8 @@ async function nameTransaction(
   const made = { is: 'made', result, isClaimed, other, isNamedElsewhere } as const;
   const confirmed = await records.change(
     named.name,
-    (before, now) => ({ record: confirmReference(before, made, { ...reviewer, now }) }),
-    { known: found, mustCommit: false },
+    (before, now) => ({ record: confirmReference(before, made, { ...reviewer, now }), mustCommit: false }),
+    { known: found },
   );
   const payments = confirmed.found.record?.payments ?? [];
   const index = payments.findIndex((item) => item.charge.is === 'made' && ownsReference(item, reference));
