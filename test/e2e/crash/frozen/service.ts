@@ -11,6 +11,7 @@ const PADDING = 'x'.repeat(400_000);
 /** What happens to the next charge at the service. */
 export class Visit {
   readonly connected = Promise.withResolvers<Socket>();
+  isConnected = false;
   readonly arrived = Promise.withResolvers<void>();
   /** The response is held back until then. */
   readonly released = Promise.withResolvers<void>();
@@ -18,7 +19,7 @@ export class Visit {
   isResponded = false;
 }
 
-/** Starts a service over TLS that begins the handshake of a connection only when it is told. Its responses have 400 kB. */
+/** Starts a service over TLS that begins the handshake of a charge's first connection only when it is told. Its responses have 400 kB. */
 export async function startTlsService() {
   const certificate = createCertificate();
   const arrivals: string[] = [];
@@ -39,6 +40,9 @@ export async function startTlsService() {
   const server = createTcpServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    // fetch can connect once more after a charge that it has not sent. Unread, that connection would never end.
+    if (visit.isConnected) service.emit('connection', socket);
+    visit.isConnected = true;
     visit.connected.resolve(socket);
   });
   const { port, stop } = await startListening(server);
