@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { OperationName } from '../../../src/index.ts';
 import { callOperation } from '../../helpers/allowed-ends.ts';
 import { operationNames } from '../../helpers/calls.ts';
@@ -55,10 +55,10 @@ test.each([200, 400, 500] as const)(
   async (status) => {
     for (const operation of operationNames) {
       const counter = { bytes: 0 };
-      const stopped = Promise.withResolvers<void>();
+      const onStopped = vi.fn();
       const service = await startService((response) => {
         response.writeHead(status, { 'content-type': 'application/json' });
-        pour(response, opening(operation), counter).finally(stopped.resolve);
+        pour(response, opening(operation), counter).finally(onStopped);
       });
       const client = service.client();
       const growth = await growthDuring(async () => {
@@ -67,7 +67,7 @@ test.each([200, 400, 500] as const)(
         expect(JSON.stringify(end).length).toBeLessThan(100_000);
       });
       expect(growth).toBeLessThan(64 * MiB);
-      await stopped.promise;
+      await vi.waitFor(() => expect(onStopped).toHaveBeenCalledOnce(), { timeout: 10_000 });
       expect(counter.bytes).toBeLessThan(32 * MiB);
       expect(service.requests).toHaveLength(1);
     }

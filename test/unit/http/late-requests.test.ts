@@ -114,6 +114,23 @@ describe.each(showing)('over %s', (_, options) => {
     expect(service.requests.map(({ body }) => JSON.parse(body).amount)).toEqual([25.5]);
   });
 
+  test('sends nothing late after another charge with its X-Request-Id has ended', async () => {
+    const service = await startNamedService();
+    const client = service.client({ ...options(), headers: { 'x-request-id': 'from-the-shop' } });
+    const { connecting, release } = holdConnections(2);
+    const stopping = new AbortController();
+    const stopped = catchError(client.chargeMobileMoney(charge, { signal: stopping.signal }));
+    const late = catchError(client.chargeMobileMoney(charge));
+    await connecting;
+    stopping.abort();
+    await stopped;
+    jumpClock(TIMEOUT);
+    release();
+    expect(await late).toMatchObject({ outcome: 'unknown', cause: { name: 'RequestTimeoutError' } });
+    await client.verify(REFERENCE);
+    expect(service.requests.map(({ method }) => method)).toEqual(['GET']);
+  });
+
   test('reads a response of 400 kB that arrived while it was frozen', async () => {
     const freeze = freezable();
     const service = await startService((response) => {

@@ -80,6 +80,16 @@ for (const [over, options] of transports) {
   );
 }
 
+test('takes the result of a read that a cache returned under an earlier id', async () => {
+  const service = await startService((response, _, count) => {
+    const id = service.requests[0]?.headers['x-request-id'];
+    sendJson(response, 200, successBodies.verify(), count === 1 ? {} : { 'x-request-id': String(id) });
+  });
+  const client = service.client();
+  await client.verify(REFERENCE);
+  expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
+});
+
 test('reports unknown if a response arrives before its request is sent', async () => {
   const dispatcher = new Agent();
   onTestFinished(() => dispatcher.close());

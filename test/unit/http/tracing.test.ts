@@ -75,6 +75,13 @@ test('redacts the reference of a transaction', async () => {
   expect(seen.map(([, trace]) => trace.reference)).toEqual(Array(4).fill('[REDACTED]'));
 });
 
+test("redacts the caller's own request id", async () => {
+  const seen = record('chargeMobileMoney');
+  const client = (await startService()).client({ headers: { 'x-request-id': `shop-${charge.phone}` } });
+  await client.chargeMobileMoney(charge);
+  expect(seen.at(-1)?.[1]).toMatchObject({ requestId: 'shop-[REDACTED]' });
+});
+
 test('hides the transaction of a mismatch and the reason of an abort', async () => {
   const seen = record('verify');
   const client = (await startService()).client();
