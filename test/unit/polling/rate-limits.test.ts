@@ -4,7 +4,7 @@ import { REFERENCE } from '../../helpers/calls.ts';
 import { MINUTE, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
 import { createReferences } from '../../helpers/reconciliation.ts';
 import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
-import { catchError, charge } from '../../helpers/service.ts';
+import { catchError, charge, successBodies } from '../../helpers/service.ts';
 
 useFakeClock();
 
@@ -178,5 +178,15 @@ test.each([
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(seen.filter(({ reference }) => reference === REFERENCE).map(({ at }) => at)).toEqual(times);
   expect(seen.filter(({ reference }) => reference === 'TXN-0')).toHaveLength(13);
+  client.close();
+});
+
+test('waits for the Retry-After beside a status', async () => {
+  const { client, seen } = createScriptedService(() =>
+    Response.json(successBodies.verify({ status: 'pending' }), { headers: { 'retry-after': '20' } }),
+  );
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(seen.map(({ at }) => at)).toEqual([0, 20_000, 40_000, 60_000]);
   client.close();
 });

@@ -13,8 +13,9 @@ const fast = { initialDelay: 0, minDelay: 500, maxDelay: 500 };
 
 const slow = { initialDelay: 0, minDelay: MINUTE, maxDelay: MINUTE };
 
-test('sends the headers of the first wait', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
+test('sends the headers of the first wait, in place of those of the client', async () => {
+  const headers = { 'x-shop': 'all' };
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'), { headers });
   const shop = (name: string) => client.waitForFinalStatus(REFERENCE, { headers: { 'x-shop': name } });
   await runToEnd(Promise.all([shop('accra'), shop('kumasi')]));
   expect(seen.map(({ headers }) => headers.get('x-shop'))).toEqual(['accra', 'accra']);

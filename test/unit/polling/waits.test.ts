@@ -63,6 +63,14 @@ test('keeps a wait through repeated 404s from one lagging replica', async () => 
   expect(seen.length).toBeGreaterThan(20);
 });
 
+test('keeps a wait through two 404s with other errors between them', async () => {
+  const { client } = createTimedService((time) => {
+    if (time > MINUTE) return 'success';
+    return time > 10 * SECOND && time < 50 * SECOND ? new Response('', { status: 503 }) : missing();
+  });
+  expect((await runToEnd(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
+});
+
 test('resolves with success after every temporary error in turn', async () => {
   const statuses = [408, 425, 429, 500, 501, 502, 503, 504, 599];
   const errors: ScriptedResponse[] = [

@@ -68,11 +68,17 @@ test.each([
   // Reads that are repeated would keep it so.
   ['read', overloaded, 1],
   ['write', lost, 1],
+  // Its first statements only read.
+  ['claim', lost, 1],
 ] as const)('runs a %s that fails with "%s" %i times', async (step, message, times) => {
   const { store, batches, replace } = await openD1();
   replace(() => Promise.reject(new Error(message)));
-  const failure = step === 'read' ? store.read('order-1') : store.write('order-2', firstWrite());
-  expect(await catchError(failure)).toMatchObject({ message });
+  const run = {
+    read: () => store.read('order-1'),
+    write: () => store.write('order-2', firstWrite()),
+    claim: () => store.claimDue(claimKeys),
+  };
+  expect(await catchError(run[step]())).toMatchObject({ message });
   expect(batches).toHaveLength(times);
 });
 

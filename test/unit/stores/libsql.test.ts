@@ -81,7 +81,7 @@ function openFile(onBatch: (connection: DatabaseSync, connect: () => DatabaseSyn
       .prepare('SELECT key FROM payments_journal ORDER BY key')
       .all()
       .map(({ key }) => key);
-  return { connect, open, readKeys, store: openHandleStore(fromLibsql(client)) };
+  return { client, connect, open, readKeys, store: openHandleStore(fromLibsql(client)) };
 }
 
 test.each([
@@ -146,6 +146,16 @@ describe('a file', () => {
     await store.write('order-2', firstWrite());
     expect(readKeys()).toEqual(['order-1', 'order-2']);
     expect(new Set(levels)).toEqual(new Set([2]));
+    expect(connect().prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  });
+
+  test('is not written before it is in WAL mode', async () => {
+    const { client, connect } = openFile();
+    const executeMultiple = vi.fn(client.executeMultiple).mockRejectedValueOnce(new Error('disk I/O error'));
+    const store = openHandleStore(fromLibsql({ ...client, executeMultiple }));
+    const write = () => store.write('order-1', firstWrite());
+    expect(await catchError(write())).toMatchObject({ message: 'disk I/O error' });
+    expect(await write()).toBe(true);
     expect(connect().prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   });
 
