@@ -62,7 +62,11 @@ class Handler implements Dispatcher.DispatchHandler {
       get('content-encoding'),
       (bytes) => this.#receive(bytes),
       () => controller.resume(),
-      (error) => this.#end(error),
+      (error) => {
+        this.#end(error);
+        // What cannot be decoded is not read to its end, so its connection would never be free again.
+        if (error !== undefined) this.#abort();
+      },
     );
   }
 

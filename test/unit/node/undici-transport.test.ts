@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { getEventListeners, once } from 'node:events';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
 import { Agent } from 'undici';
@@ -155,6 +156,34 @@ test('reads an endless encoded body no faster than it is decoded', async () => {
   await stopped.promise;
   expect(poured).toBeLessThan(4_096 * MiB);
   expect(most).toBeLessThan(128 * MiB);
+});
+
+test.each<[string, (text: string) => Buffer]>([
+  ['gzip', gzipSync],
+  ['gzip, br', (text) => brotliCompressSync(gzipSync(text))],
+])('reads a long body in %s to its end', async (encoding, pack) => {
+  // It is not made shorter, so it fills what the decompressor takes at once.
+  const more = randomBytes(300_000).toString('hex');
+  const packed = pack(JSON.stringify({ ...successBodies.chargeMobileMoney(), more }));
+  const service = await startService(200, packed, { 'content-encoding': encoding });
+  const charged = clientOver(service).chargeMobileMoney(charge, { timeout: 5_000 });
+  expect(await charged.catch((error: unknown) => error)).toMatchObject({ reference: REFERENCE });
+});
+
+test('closes the connection of a long body that cannot be decoded', async () => {
+  const onClosed = vi.fn();
+  const service = await startService(200, randomBytes(1_000_000), { 'content-encoding': 'gzip' });
+  service.server.on('connection', (socket) => socket.on('close', onClosed));
+  const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
+  await vi.waitFor(() => expect(onClosed).toHaveBeenCalledOnce());
+});
+
+test('finds a transaction in the second of two headers of one name', async () => {
+  const links = ['</help>', `</transactions/verify/${REFERENCE}>`];
+  const service = await startService((response) => response.writeHead(409, { link: links }).end());
+  const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ outcome: 'unknown', reference: REFERENCE });
 });
 
 test("sends over the merchant's dispatcher, and close() leaves it open", async () => {
