@@ -106,6 +106,15 @@ test.each<[string, unknown]>([
   expectNoSecrets(onVerify, { key: API_KEY, email: EMAIL });
 });
 
+test('shows no beginning of a number in the middle of a long error', async () => {
+  for (const before of [1_992, 3_992]) {
+    const thrown = new Error(`${'x '.repeat(before / 2)}${PHONE} and more`);
+    const client = createClientFor(baseUrl)({ fetch: () => Promise.reject(thrown) });
+    const failure = await catchError(client.chargeMobileMoney(charge));
+    expect(inspect(failure, { depth: 9, maxStringLength: null })).not.toContain(PHONE.slice(0, 5));
+  }
+});
+
 test('shows nothing after a refusal, a reset, a timeout or an abort', async () => {
   const refused = createClientFor(`http://127.0.0.1:${CLOSED_PORT}`)();
   const reset = await startRawService((socket) => socket.resetAndDestroy());
