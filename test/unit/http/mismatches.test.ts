@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Expectation, OperationName } from '../../../src/index.ts';
 import { calls, REFERENCE } from '../../helpers/calls.ts';
-import { catchError, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, EMAIL, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const amount = { field: 'amount', expected: '25.50' };
 const currency = { field: 'currency', expected: 'GHS' };
@@ -49,4 +49,11 @@ test('compares amounts as decimals, and currencies without case', async () => {
   expect(created).toMatchObject({ amount: '25.50', currency: 'ghs' });
   const expected = { amount: 25.5, currency: 'ghs' };
   expect(await client.verify(REFERENCE, { expect: expected })).toMatchObject({ amount: '25.50' });
+});
+
+test('redacts an email in the reference that was expected', async () => {
+  const service = await startService(200, successBodies.verify({ reference: 'TXN-other' }));
+  const failure = await catchError(service.client().verify(`TXN-${EMAIL}`));
+  expect(failure).toMatchObject({ mismatches: [{ field: 'reference', expected: '[REDACTED]' }] });
+  expect(String(failure)).not.toContain(EMAIL);
 });

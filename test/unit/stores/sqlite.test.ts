@@ -219,6 +219,24 @@ describe('a handle', () => {
     expect(await claimAt(4, 4, 4)).toEqual([['later', 3_000]]);
   });
 
+  test('says what table is missing without the error of the driver', async () => {
+    const { store } = openChanged(() => async () => {
+      throw Object.assign(new Error('no such table: x'), { query: 'INSERT' });
+    });
+    const failure = await catchError(store.count());
+    expect(failure).toMatchObject({ reason: 'no_journal', cause: { message: 'no such table: x' } });
+    expect(Object(failure).cause).not.toHaveProperty('query');
+  });
+
+  test('says that the next is due now if its time has come meanwhile', async () => {
+    const { store, whole } = openChanged(
+      (run) => async (statements) =>
+        (await run(statements)).map((rows) => rows.map((row) => ({ ...row, later: -1 }))),
+    );
+    await whole.write('key 1', firstWrite());
+    expect(await store.countDue({ kind: 'key' })).toEqual({ due: 0, nextIn: 0 });
+  });
+
   test.each<[string, 'read' | 'count', (row: Record<string, unknown>) => Record<string, unknown>[]]>([
     ['no row', 'read', () => []],
     ['no version', 'read', ({ version: _, ...row }) => [row]],

@@ -59,6 +59,13 @@ describe.each(samples)('redacts $key, $phone, $email', (person) => {
     expect(failure).toMatchObject({ serviceMessage: 'No.' });
   });
 
+  test('as the name of a field', async () => {
+    const names = Object.fromEntries([key, phone, email].map((name) => [name, 'is not valid']));
+    const service = await startService(422, { message: 'No.', errors: names, ...names });
+    const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
+    expectNoSecrets(failure, person);
+  });
+
   test('as a number', async () => {
     const body = { phone: Number(digits), sent: [Number(`233${digits.slice(-9)}`)] };
     const service = await startService(400, body);

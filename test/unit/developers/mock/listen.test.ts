@@ -42,6 +42,14 @@ test('takes a text, a URL and a Request', async () => {
   expect(mock.requests.map(({ operation }) => operation)).toEqual(['verify', 'verify', 'verify']);
 });
 
+test('of two mocks on one host, the one with the longer address responds', async () => {
+  const [short, long] = ['/api', '/api/v1'].map(
+    (path) => startListening({ baseUrl: `https://payments.example${path}` }).mock,
+  );
+  await fetch(`${long?.baseUrl}/transactions/verify/TXN-1`);
+  expect([short?.requests.length, long?.requests.length]).toEqual([0, 1]);
+});
+
 describe('listen and close', () => {
   test('change nothing when they are called again, and can follow each other', async () => {
     const mock = createMockPayments();
