@@ -67,6 +67,13 @@ test('compares with an earlier report, and says what has changed', async () => {
   expect((await runCommand(['--json', file], { env })).code).toBe(3);
   const same = await runCommand(['--compare', file], { env });
   expect([same.code, same.out]).toEqual([0, expect.stringMatching(/\nNothing has changed\.\n$/)]);
+  const earlier = createFile();
+  writeFileSync(earlier, readFileSync(file, 'utf8').replace('"one transaction"', '"two of three"'));
+  const seen = await runCommand(['--compare', earlier], { env });
+  expect(seen.out).toMatch(
+    /\nChanged:\nequal-requests: .* \(two of three\) before, .* \(one transaction\) now\n/,
+  );
+  expect(seen.code).toBe(3);
   const other = await startWithEnv({ deviate: 'unknown-reference' });
   const { code, out } = await runCommand(['--compare', file], { env: other.env });
   expect(out).toMatch(

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { startListener } from '../../../../src/developers/probe/listener.ts';
 import { runProbe } from '../../../../src/developers/probe/run.ts';
 import type { ProbeAccess } from '../../../../src/developers/probe/service.ts';
 import { listenForTest } from '../../../helpers/listen.ts';
@@ -124,6 +125,30 @@ describe('watches a connection', () => {
 test('does not count a refusal of the charge that names a transaction', async () => {
   const { findings } = await probe(json(404, '{"reference":"TXN-A1"}'));
   expect(findings.find(({ id }) => id === 'test-charge')).toMatchObject({ verdict: 'does not hold' });
+});
+
+test('says so if the service lets in a request without an API key', async () => {
+  const { findings } = await probe((request, response) =>
+    json(request.headers.authorization?.includes('wrong') ? 401 : 404, '{}')(request, response),
+  );
+  const seen = 'wrong: 401; none: 404';
+  expect(findings.find(({ id }) => id === 'wrong-key')).toMatchObject({ verdict: 'does not hold', seen });
+});
+
+test('does not count a 429 as a refusal', async () => {
+  const { findings } = await probe((request, response) =>
+    json(request.method === 'POST' ? 429 : 404, '{}')(request, response),
+  );
+  const seen = 'nothing was refused';
+  expect(findings.find(({ id }) => id === 'refusal')).toMatchObject({ verdict: 'not shown', seen });
+});
+
+test('listens on this machine alone', async () => {
+  await using listener = await startListener(0);
+  const address = listener.leadTo('https://pay.example/');
+  expect((await fetch(address, { redirect: 'manual' })).status).toBe(302);
+  const others = fetch(address.replace('127.0.0.1', '127.0.0.2'), { redirect: 'manual' });
+  await expect(others).rejects.toThrow('fetch failed');
 });
 
 test('leaves the given time between two requests', async () => {
