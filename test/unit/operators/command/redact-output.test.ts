@@ -148,6 +148,17 @@ describe('an entry', () => {
     },
   );
 
+  test.each([[], ['--json']])('is printed without API keys by resolve %s', async (...args) => {
+    const { payments, journal } = await startShop();
+    const exports = { payments, journal: holdEntries(journal, [entry]) };
+    const resolutions = [...entry.resolutions, ...entry.resolutions];
+    Object.assign(payments, { resolve: async () => ({ ...entry, resolutions }) });
+    const command = ['resolve', secretive, '--closed', '--by', 'ama', '--reason', 'paid back', ...args];
+    const { out } = await runCommand(command, { exports, env });
+    expect(out).toContain('[REDACTED]');
+    expect(leaksIn(out)).toEqual([]);
+  });
+
   test('is printed with keys that only look like a secret, exactly', async () => {
     const key = 'order-5d2f3c1e-1111-4222-8333-123456789abc/ama@shop.example/0244123456';
     const { payments, journal } = await startShop();
