@@ -170,12 +170,13 @@ test.each<[string, (text: string) => Buffer]>([
   expect(await charged.catch((error: unknown) => error)).toMatchObject({ reference: REFERENCE });
 });
 
-test('closes the connection of a long body that cannot be decoded', async () => {
-  const onClosed = vi.fn();
+test('frees the connection of a long body that cannot be decoded', async () => {
   const service = await startService(200, randomBytes(1_000_000), { 'content-encoding': 'gzip' });
-  service.server.on('connection', (socket) => socket.on('close', onClosed));
-  const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
+  const transport = undiciTransport();
+  const failure = await catchError(service.client({ transport }).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
+  const onClosed = vi.fn();
+  void transport.close().then(onClosed);
   await vi.waitFor(() => expect(onClosed).toHaveBeenCalledOnce());
 });
 
