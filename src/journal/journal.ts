@@ -144,7 +144,7 @@ export interface JournalCount {
 export interface PruneOptions {
   /**
    * Deletes only orders and keys whose latest payment began before this time, a `Date` or milliseconds since 1970. It must not be
-   * in the future.
+   * in the future, neither by this machine's clock nor, by more than a minute, by the store's.
    */
   before: Date | number;
   /**

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { ConfigurationError } from '../errors.ts';
 import { isPrunable } from '../ledger/order.ts';
 import { referenceOf } from '../ledger/payment.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
@@ -32,11 +33,14 @@ const pruneOptionsSchema = /* @__PURE__ */ (() =>
 
 const PAGE_SIZE = 100;
 
+/** How far a right clock of a machine can be ahead of the store's, in milliseconds. */
+const MAX_AHEAD = 60_000;
+
 /**
  * Deletes the records whose latest payment began before a time, and that nothing is left to do for. An order goes whole, by its
  * one version. Returns how many.
  *
- * @throws {ConfigurationError} if `before` is no time of the past, or the store has no `list` or `delete`.
+ * @throws {ConfigurationError} if `before` is no time of the past by the clocks of this machine and of the store, or the store has no `list` or `delete`.
  */
 export async function pruneRecords(records: Records, options: PruneOptions): Promise<number> {
   const { before, unfollowed } = parseOptions(pruneOptionsSchema, options, {
@@ -46,6 +50,10 @@ export async function pruneRecords(records: Records, options: PruneOptions): Pro
   let deleted = 0;
   let page: Required<ListedFound>[] = [];
   for await (const { key, at, found } of records.list('createdAt')) {
+    if (before > records.now + MAX_AHEAD)
+      throw new ConfigurationError(
+        "before is in the future by the clock of the journal's store: this machine's is ahead. Nothing was deleted.",
+      );
     if (at >= before) break;
     if (!found || !isPrunable(found.record, { now: records.now, before, unfollowed })) continue;
     page.push({ key, at, found });

@@ -170,8 +170,9 @@ async function waitForNews(context: OrdersContext, known: Found, awaited: Awaite
     });
     const checked = toChecked(reference, { transaction, retryAfter: undefined }, records.now - age);
     const { found } = await record(checked);
-    // Of a payment that is being sent, a check is recorded once the service has answered.
-    if (found.version === known.version || !isNews(payment.finalStatuses, transaction.status))
+    // Of a payment that is being sent, a check is recorded once the service has answered. And what ended this client's wait need
+    // not end the payment.
+    if (isUnderWay(decideStatus(id, found.record, records.now), number))
       await sleep(Math.min(ERROR_PAUSE, getLeft()), signal);
   } catch (error) {
     signal.throwIfAborted();
@@ -189,9 +190,8 @@ async function waitForNews(context: OrdersContext, known: Found, awaited: Awaite
   }
 }
 
-/** A payment that another client made can have other final statuses: its record decides. */
-const isNews = (finalStatuses: readonly string[], status: string) =>
-  status === 'success' || finalStatuses.includes(status);
+const isUnderWay = (status: OrderStatus, number: number) =>
+  status.state === 'processing' && status.payment.number === number;
 
 const CALLERS_OWN = [AuthenticationError, ClosedError, ConfigurationError];
 
@@ -209,7 +209,7 @@ async function readUntilChanged(
       return undefined;
     });
     const status = found && decideStatus(id, found.record, context.records.now);
-    if (status && !(status.state === 'processing' && status.payment.number === number)) return;
+    if (status && !isUnderWay(status, number)) return;
   }
 }
 

@@ -234,12 +234,17 @@ export class World {
 
   #prune(process: Process): void {
     this.doJob(process, async () => {
-      const before = this.clock.readWall(process) - this.random.between(0, 5 * MINUTE);
+      const before = this.#readPast(process) - this.random.between(0, 5 * MINUTE);
       const deleted = await process.journal.prune({ before });
       if (deleted === 0) return;
       this.count('happened: pruned');
       this.say(`${process.name}: prune deletes ${deleted}`);
     });
+  }
+
+  /** The time by the clock that is behind: one ahead of the database's is refused. */
+  #readPast(process: Process): number {
+    return Math.min(this.clock.readWall(process), this.clock.readWall(this.database.host));
   }
 
   hearDeleted(keys: readonly string[]): void {
@@ -333,7 +338,7 @@ export class World {
       hear(this, 'the last read', this.clock.now, status);
       this.judge('last', status);
     }
-    const deleted = await process.journal.prune({ before: this.clock.readWall(process) - 1 });
+    const deleted = await process.journal.prune({ before: this.#readPast(process) - 1 });
     const { records } = await process.journal.count();
     this.say(`pruned ${deleted}, left ${records}`);
     if (records > 0) this.fail('prune takes all that is over', `${records} records are left`);

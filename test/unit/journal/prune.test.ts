@@ -6,7 +6,13 @@ import { findOwner } from '../../../src/journal/references.ts';
 import { check } from '../../../src/ledger/check.ts';
 import { listOwed } from '../../../src/ledger/order.ts';
 import { tell } from '../../../src/ledger/tell.ts';
-import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/stores/index.ts';
+import {
+  createJournal,
+  type Journal,
+  type JournalStore,
+  memoryJournal,
+  memoryStore,
+} from '../../../src/stores/index.ts';
 import { claimKey, completeKey, made } from '../../helpers/claims.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
@@ -132,4 +138,17 @@ test.each<[string, unknown, string]>([
   expect(failure).toBeInstanceOf(ConfigurationError);
   expect(String(failure)).toContain(message);
   expect(await listKeys(journal)).toEqual(keys);
+});
+
+test('refuses a time that is past only by the clock of a host, ahead of the store, and deletes nothing', async () => {
+  const store = memoryStore();
+  const ahead = 30 * DAY;
+  const read: JournalStore['read'] = async (key) => ({ ...(await store.read(key)), now: Date.now() - ahead });
+  const journal = createJournal({ ...store, read });
+  await completeKey(journal, 'paid', made('TXN-1'));
+  await follow(journal, toKey('paid'), 'TXN-1');
+  const failure = await catchError(journal.prune({ before: Date.now() - DAY }));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(String(failure)).toContain("by the clock of the journal's store");
+  expect(await listKeys(journal)).toEqual(['paid']);
 });

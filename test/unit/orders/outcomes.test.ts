@@ -110,6 +110,14 @@ describe('a wait', () => {
     expect(checks.length).toBeLessThan(20);
   });
 
+  test('polls at a pace if a payment that is under way ends each check', async () => {
+    const finalStatuses = ['success', 'failed', 'abandoned', 'processing', 'pending'] as const;
+    const { shop, checks } = world({ client: { polling: { finalStatuses } } });
+    await shop.orders.charge('17', momo);
+    expect(await shop.orders.wait('17', { timeout: MINUTE })).toMatchObject({ state: 'processing' });
+    expect(checks.length).toBeLessThan(20);
+  });
+
   test('polls at a pace while a webhook is ahead of the record of its charge', async () => {
     let isAway = false;
     const store = memoryStore();
