@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -229,20 +228,6 @@ test.each(naming)('never reports rejected if a body names a transaction %s', asy
     });
     expect(service.requests).toHaveLength(1);
   }
-});
-
-test.each([
-  ['a reset', (socket: Socket) => setImmediate(() => socket.resetAndDestroy())],
-  ['an end', (socket: Socket) => socket.end()],
-])('never reports rejected if a refusal breaks off by %s', async (_, leave) => {
-  const service = await startRawService((socket) => {
-    socket.write('HTTP/1.1 422 Unprocessable\r\ncontent-length: 100\r\n\r\n{"message":"Timed out","ref');
-    leave(socket);
-  });
-  const failure = await catchError(service.client({ maxRetries: 2 }).chargeMobileMoney(charge));
-  const expected = { name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false };
-  expect(failure).toMatchObject({ ...expected, cause: { outcome: 'unknown', status: 422 } });
-  expect(service.requests).toHaveLength(1);
 });
 
 test.each([
