@@ -348,3 +348,22 @@ test.for<[what: string, (reference: string) => Resolution, end: object]>([
   expect(await open()).toMatchObject({ reference, ...end });
   expect(posts).toHaveLength(1);
 });
+
+test.each(['timeout', 'signal'])('the check of a resolution follows its %s', async (what) => {
+  const person = new AbortController();
+  const { payments, one, clock, journal } = await loseTwo({
+    respond: ({ method }) => {
+      if (method !== 'GET') return undefined;
+      if (what === 'signal') person.abort(new Error('the person has left'));
+      return new Promise(() => {});
+    },
+  });
+  const begun = clock.now;
+  const limits = { maxRetries: 0, timeout: SECOND, signal: person.signal };
+  const failure = await catchError(payments.resolve(KEY, { reference: one }, { ...note, ...limits }));
+  expect(failure).toMatchObject(
+    what === 'timeout' ? { code: 'request_timeout' } : { message: 'the person has left' },
+  );
+  expect(clock.now - begun).toBe(what === 'timeout' ? SECOND : 0);
+  expect(await journal.read(KEY)).toMatchObject({ state: 'unknown' });
+});
