@@ -311,6 +311,15 @@ test.for<[what: string, name: string, options: ProcessOptions]>([
   await expectRefused(world(options).shop.payments.resolve(KEY, 'not_charged', note), '', name);
 });
 
+test.each([
+  ['a reference that is none', { reference: 'order-17' }, note],
+  ['no reason', 'not_charged', { ...note, reason: '' }],
+] as const)('%s says nothing about the money', async (_what, resolution, given) => {
+  const { payments } = await loseTwo();
+  const failure = await catchError(payments.resolve(KEY, resolution, given));
+  expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: null });
+});
+
 test('a closed client resolves nothing', async () => {
   const { payments } = await loseTwo();
   void payments.close();
