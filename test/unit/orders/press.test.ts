@@ -342,6 +342,17 @@ describe('after an earlier payment', () => {
     expect(posts).toHaveLength(2);
   });
 
+  test('asks a slow service once', async () => {
+    let slowest = 3;
+    const respond = async () => {
+      if (slowest-- > 0) await sleep(1.5 * SECOND);
+      return undefined;
+    };
+    const { charge, checks } = await begin({ respond });
+    expect(await charge('17', otherNumber)).toMatchObject({ ...underWay, differs: true });
+    expect(checks).toHaveLength(1);
+  });
+
   test('checks the ten latest before the next one', async () => {
     const { shop, service, clock, checks } = world();
     const references: string[] = [];

@@ -158,6 +158,15 @@ test('keeps a shared transaction that nobody has any more', async () => {
   });
 });
 
+test('a webhook finds no order by a reference that was a mistake', async () => {
+  const { shop } = await openReviewed('unresolved');
+  const { reference } = await shop.payments.chargeMobileMoney(momo, { idempotencyKey: null });
+  await shop.payments.resolve('17/1', { reference }, note);
+  await shop.payments.resolve('17/1', 'not_charged', note);
+  await shop.orders.notify({ reference });
+  expect(await shop.orders.read('17')).toMatchObject({ state: 'unpaid', canPay: true });
+});
+
 test.each(['payments', 'journal'] as const)(
   'closes a payment again that was paid after it was closed, by %s',
   async (resolver) => {
