@@ -77,7 +77,7 @@ describe('onFinal', () => {
     const calls: string[] = [];
     const toHandler = (name: string) => async () => {
       calls.push(name);
-      await sleep(SECOND);
+      await sleep(1.5 * SECOND);
     };
     const { shop, start, clock, checks } = await openPaid(1, {
       onFinal: toHandler('slow'),
@@ -142,6 +142,34 @@ describe('150 handlers that hang', () => {
     const reported = findFollowUps(events).filter(({ result }) => result === 'handler_slow');
     expect(reported).toHaveLength(150);
     expect(reported[0]).toMatchObject({ idempotencyKey: 'order-1', reference: 'TXN-000001' });
+  });
+});
+
+describe('more handlers than run at once', () => {
+  const polling = { maxConcurrency: 100, maxRequestsPerSecond: 10_000 };
+
+  test('end with their sweep, and are called by the next one', async () => {
+    const finals = new Set<string>();
+    const { shop, clock } = await openPaid(200, {
+      client: { polling },
+      async onFinal({ key }) {
+        await sleep(20 * SECOND);
+        finals.add(key);
+      },
+    });
+    await expect(shop.followUps.sweep({ budget: 10 * SECOND })).resolves.toMatchObject({ due: 136 });
+    expect(finals.size).toBe(64);
+    await clock.pass(MINUTE);
+    await shop.followUps.sweep();
+    expect(finals.size).toBe(200);
+  });
+
+  test('wait for 1,000 records at most', async () => {
+    const { shop, clock, checks } = await openPaid(1_250, { client: { polling }, onFinal: never });
+    void shop.followUps.run();
+    await clock.pass(30 * SECOND);
+    expect(checks.length).toBeGreaterThanOrEqual(1_000);
+    expect(checks.length).toBeLessThanOrEqual(1_100);
   });
 });
 
