@@ -17,7 +17,7 @@ import {
   world,
 } from '../../helpers/world.ts';
 import { runCommand } from '../operators/command/run-command.ts';
-import { beginnings, dearer, openReviewed, payAfterClosing } from './beginnings.ts';
+import { another, beginnings, dearer, openReviewed, payAfterClosing } from './beginnings.ts';
 
 type State = OrderStatus['state'];
 
@@ -156,6 +156,16 @@ test('keeps a shared transaction that nobody has any more', async () => {
     state: 'in_review',
     payments: [{ reference: 'TXN-000002' }, { reference: 'TXN-000001', attention: 'unresolved' }],
   });
+});
+
+test('an order shows the payment that is to be decided, not another one that is under way', async () => {
+  const { shop, service, clock } = world();
+  await shop.orders.charge('17', momo);
+  await clock.pass(2 * SECOND);
+  service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await shop.orders.charge('17', dearer, another);
+  const shown = { state: 'in_review', reason: 'unresolved', payment: { key: '17/2' } };
+  expect(await shop.orders.read('17')).toMatchObject(shown);
 });
 
 test('a webhook finds no order by a reference that was a mistake', async () => {
