@@ -5,7 +5,18 @@ import type { Logger } from '../../../src/index.ts';
 import { nextDelay } from '../../../src/schedule.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { API_KEY, EMAIL, PHONE } from '../../helpers/service.ts';
-import { DAY, MINUTE, type ProcessOptions, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
+import {
+  DAY,
+  getReference,
+  MINUTE,
+  momo,
+  type ProcessOptions,
+  SECOND,
+  slow,
+  sweepFor,
+  world,
+} from '../../helpers/world.ts';
+import { another, otherNumber } from '../orders/beginnings.ts';
 import { always, chargeKey, findFollowUps, limitClaims, loseKey, never, openPaid, toPauses } from './keys.ts';
 
 /** Records its calls, of which the first `failures` throw. */
@@ -115,6 +126,27 @@ describe('a payment that a process holds', () => {
     await other.notify(reference);
     await sweepFor(MINUTE, other);
     expect(checks).toHaveLength(1);
+  });
+
+  test('is left alone between two of its handlers', async () => {
+    const told: string[] = [];
+    const { shop, start, service, clock, attentions } = world({
+      onPaid: () => sleep(1.3 * SECOND),
+      async onAttention({ reason }) {
+        told.push(reason);
+        await sleep(10 * SECOND);
+      },
+    });
+    service.approve(getReference(await shop.orders.charge('17', momo)));
+    await clock.pass(SECOND / 2);
+    service.approve(getReference(await shop.orders.charge('17', otherNumber, another)));
+    await clock.pass(20 * SECOND);
+    const sweeping = shop.orders.sweep();
+    await clock.pass(1.5 * SECOND);
+    await start().orders.sweep();
+    await sweeping;
+    expect(told).toEqual(['paid_twice']);
+    expect(attentions).toEqual([]);
   });
 });
 
