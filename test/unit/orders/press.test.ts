@@ -342,6 +342,16 @@ describe('after an earlier payment', () => {
     expect(posts).toHaveLength(2);
   });
 
+  test('takes the payment that it asks for as the one under way, also if its check fails', async () => {
+    const { charge, service, clock } = await begin();
+    await charge('17', otherNumber, another);
+    await clock.pass(2 * SECOND);
+    service.fault('verify', { kind: 'status', status: 503 });
+    const joined = await charge('17', momo);
+    expect(joined).toMatchObject(underWay);
+    expect(joined).not.toHaveProperty('differs');
+  });
+
   test('asks a slow service once', async () => {
     let slowest = 3;
     const respond = async () => {
