@@ -43,7 +43,8 @@ test('a transaction that an error names belongs to its key, and to no later one'
     },
   });
   expect(await catchError(charged(shop.payments))).toMatchObject({ reference: 'TXN-seen' });
-  await catchError(charged(start().payments, { idempotencyKey: 'order-18' }));
+  const later = charged(start().payments, { idempotencyKey: 'order-18' });
+  await expect(later).rejects.toBeInstanceOf(OutcomeUnknownError);
   expect(await journal.read(KEY)).toMatchObject({ attention: 'unresolved' });
   expect(await journal.read('order-18')).toMatchObject({ attention: 'shared_reference' });
 });
