@@ -102,7 +102,7 @@ test.each(cells.filter(([, word, row]) => row.offers[word]))(
     paid.length = 0;
     const entry = await shop.payments.resolve('17/1', toResolution(word, made), note);
     expect(entry.attention).toBeUndefined();
-    expect(entry.resolutions.at(-1)).toMatchObject(note);
+    expect(entry.resolutions.at(-1)).toMatchObject({ ...note, at: entry.updatedAt });
     expect(await listKeys(made)).toEqual([]);
     expect(await shop.orders.read('17')).toMatchObject({ state, canPay: state === 'unpaid' });
 
