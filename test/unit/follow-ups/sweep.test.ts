@@ -40,6 +40,13 @@ describe('checks', () => {
     expect(checks.map(({ at }) => Math.round(at / 100) * 100)).toEqual([2_000, 4_000, 6_000]);
   });
 
+  test('begin at the deadline, if that is before the first delay', async () => {
+    const { shop, checks } = world({ client: { polling: { initialDelay: MINUTE, timeout: 20 * SECOND } } });
+    await chargeKey(shop);
+    await sweepFor(30 * SECOND, shop.followUps);
+    expect(checks.map(({ at }) => Math.round(at / SECOND))).toEqual([20]);
+  });
+
   test.each([
     [3, 8],
     [20, 20],

@@ -168,6 +168,18 @@ test('an order shows the payment that is to be decided, not another one that is 
   expect(await shop.orders.read('17')).toMatchObject(shown);
 });
 
+test('a transaction that a person adds pays the order at the price last asked for', async () => {
+  const { shop, service, clock } = world();
+  await shop.orders.charge('17', momo);
+  await clock.pass(2 * SECOND);
+  expect(await shop.orders.charge('17', dearer)).toMatchObject({ state: 'processing', differs: true });
+  const { reference } = await shop.payments.chargeMobileMoney(dearer, { idempotencyKey: null });
+  service.approve(reference);
+  await shop.payments.resolve('17', { reference }, note);
+  await sweepFor(MINUTE, shop.orders);
+  expect(await shop.orders.read('17')).toMatchObject({ state: 'paid', payment: { key: '17/2' } });
+});
+
 test('a webhook finds no order by a reference that was a mistake', async () => {
   const { shop } = await openReviewed('unresolved');
   const { reference } = await shop.payments.chargeMobileMoney(momo, { idempotencyKey: null });
