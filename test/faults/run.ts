@@ -12,7 +12,15 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Fault, faults, putIn } from './faults.ts';
 import { createRelated, findStore } from './related.ts';
-import { type Copy, createCopy, runDatabase, runProgram, runTests, type SuiteResult } from './suites.ts';
+import {
+  areDriversInstalled,
+  type Copy,
+  createCopy,
+  runDatabase,
+  runProgram,
+  runTests,
+  type SuiteResult,
+} from './suites.ts';
 import { createTypeCheck } from './types.ts';
 
 const { values } = parseArgs({
@@ -38,6 +46,9 @@ interface FoundFault {
   readonly result: SuiteResult;
   readonly seconds: number;
 }
+
+if (!areDriversInstalled)
+  console.log('Without the tests of databases: npm --prefix test/e2e/databases install --no-save');
 
 const related = createRelated();
 const check = createTypeCheck();

@@ -167,9 +167,11 @@ export async function runProgram(
 
 const DATABASES = 'test/e2e/databases';
 
+export const areDriversInstalled = existsSync(join(DATABASES, 'node_modules'));
+
 /** Runs the tests of a store against its database, if its driver is installed. */
 export function runDatabase(folder: string, store: string): Promise<SuiteResult> {
-  if (!existsSync(join(DATABASES, 'node_modules'))) return Promise.resolve({});
+  if (!areDriversInstalled) return Promise.resolve({});
   const files = globSync(`${DATABASES}/${store}{,-*}.test.ts`);
   return runTests(folder, files.sort(), `${DATABASES}/vitest.config.ts`);
 }

@@ -72,6 +72,7 @@ const refusedInClient: Row[] = [
     'baseUrl',
     /begin with https:\/\//,
     ...['http://payments.example', 'http://localhost.evil.example', 'http://127.0.0.1.evil.example'],
+    'http://evil-localhost',
     ...['http://0.0.0.0/api/v1', 'http://192.168.0.1/api/v1', 'ftp://payments.example', 'file:///api/v1'],
   ),
   ...refuseEach(

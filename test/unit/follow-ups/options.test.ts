@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { CLIENT_ACCESS } from '../../../src/client-access.ts';
 import { createFollowUps } from '../../../src/follow-ups/index.ts';
@@ -92,4 +93,5 @@ test('shows nothing of the access that follow-ups use', () => {
   expect(JSON.stringify(payments)).not.toContain('journal');
   const access: unknown = Reflect.get(payments, CLIENT_ACCESS);
   expect(JSON.stringify(access)).not.toContain(API_KEY);
+  expect(inspect(access, { depth: 9, showHidden: true })).not.toContain(API_KEY);
 });

@@ -5,7 +5,7 @@ import { ConfigurationError, JournalError } from '../../../src/index.ts';
 import { createJournal, memoryStore } from '../../../src/stores/index.ts';
 import { countDue } from '../../helpers/claims.ts';
 import { sleep } from '../../helpers/clock.ts';
-import { catchError } from '../../helpers/service.ts';
+import { API_KEY, catchError } from '../../helpers/service.ts';
 import { MINUTE, page, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
 import { chargeKey, never, openPaid, toPauses } from './keys.ts';
@@ -144,6 +144,21 @@ describe('checks', () => {
 });
 
 describe('the budget', () => {
+  test('begins no check in its last fifth, also of what was claimed before', async () => {
+    let isSlow = false;
+    const apiKey = async () => {
+      if (isSlow) {
+        isSlow = false;
+        await sleep(4_200);
+      }
+      return API_KEY;
+    };
+    const { shop, checks } = await openPaid(3, { client: { apiKey } });
+    isSlow = true;
+    expect(await shop.followUps.sweep({ budget: 5 * SECOND })).toMatchObject({ checked: 0, due: 3 });
+    expect(checks).toEqual([]);
+  });
+
   test('ends the sweep in time, and the next one goes on', async () => {
     const { shop, clock, checks, finals } = await openPaid(100, {
       client: { polling },

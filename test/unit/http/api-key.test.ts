@@ -126,11 +126,13 @@ test('retries an apiKey function that fails, up to maxRetries', async () => {
   expect(authorizations(service)).toEqual(['Bearer sk_live_unsealed']);
 });
 
-test("throws the apiKey function's own ConfigurationError", async () => {
+test("throws the apiKey function's own ConfigurationError, without the key", async () => {
   const service = await startService();
   const apiKey = () => {
-    throw new ConfigurationError('No key for this shop.');
+    throw new ConfigurationError('No shop has the key sk_live_4vK9qLm2Xw7RtZ.');
   };
   const failure = await catchError(service.client({ apiKey }).initialize(payment));
-  expect(failure).toMatchObject({ message: 'No key for this shop.', operation: 'initialize' });
+  expect(failure).toMatchObject({ code: 'configuration_error', operation: 'initialize' });
+  expect(String(failure)).toContain('No shop has the key ');
+  expect(String(failure)).not.toContain('4vK9');
 });

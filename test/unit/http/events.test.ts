@@ -99,6 +99,15 @@ describe('changes no result', () => {
   });
 });
 
+test('a listener that rejects later leaves no unhandled rejection', async () => {
+  const service = await startService();
+  const rejected = Promise.reject(new Error('the listener is broken'));
+  rejected.catch(() => {});
+  const handle = vi.spyOn(rejected, 'then');
+  await service.client({ onEvent: () => rejected }).initialize(payment);
+  expect(handle).toHaveBeenCalledWith(undefined, expect.any(Function));
+});
+
 test('logs one line per event, without a line break in it', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const { lines, logger } = recordingLogger();

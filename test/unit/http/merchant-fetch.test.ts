@@ -10,7 +10,10 @@ import { failLookups } from '../../helpers/fail-lookups.ts';
 import { CLOSED_PORT, createClientFor } from '../../helpers/raw-service.ts';
 import { API_KEY, catchError, charge, startService, successBodies } from '../../helpers/service.ts';
 
-// Requests of the merchant's own code that are refused after the service has charged.
+// Requests of the merchant's own code that are refused after the service has charged. It traces them by ids of its own, so
+// this package does not see that the charge has left.
+const OWN_ID = { 'x-request-id': 'trace-1' };
+
 const auditor = new Agent();
 const audit = async () => undiciFetch(`http://127.0.0.1:${CLOSED_PORT}/audit`, { dispatcher: auditor });
 
@@ -24,7 +27,10 @@ const auditingTransport = (): Transport => {
   const { send: exchange } = undiciTransport();
   return {
     send: async (request, sink) => {
-      await exchange(request, { onHeaders() {}, onData: () => true });
+      await exchange(
+        { ...request, headers: { ...request.headers, ...OWN_ID } },
+        { onHeaders() {}, onData: () => true },
+      );
       await exchange({ ...request, url: `http://127.0.0.1:${CLOSED_PORT}/audit` }, sink);
     },
   };
@@ -32,15 +38,18 @@ const auditingTransport = (): Transport => {
 
 const auditingDispatcher = () =>
   new Agent().compose((dispatch) => (options, handler) => {
-    dispatch(options, {
-      onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
-      onResponseStart: () => {},
-      onResponseData: () => {},
-      onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
-      onResponseEnd: (controller) => {
-        audit().catch((error) => handler.onResponseError?.(controller, error.cause));
+    dispatch(
+      { ...options, headers: { ...Object(options.headers), ...OWN_ID } },
+      {
+        onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+        onResponseStart: () => {},
+        onResponseData: () => {},
+        onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
+        onResponseEnd: (controller) => {
+          audit().catch((error) => handler.onResponseError?.(controller, error.cause));
+        },
       },
-    });
+    );
     return true;
   });
 
@@ -53,8 +62,8 @@ function replaceFetch(wrap: (own: typeof fetch) => typeof fetch): PaymentsClient
 
 const goingOnTo =
   (url: string, own = globalThis.fetch): typeof fetch =>
-  async (...request) => {
-    await own(...request);
+  async (target, init) => {
+    await own(target, { ...init, headers: { ...Object(init?.headers), ...OWN_ID } });
     if (url.includes('nonexistent')) failLookups('ENOTFOUND');
     return own(url);
   };

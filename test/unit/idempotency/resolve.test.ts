@@ -311,6 +311,15 @@ test.for<[what: string, name: string, options: ProcessOptions]>([
   await expectRefused(world(options).shop.payments.resolve(KEY, 'not_charged', note), '', name);
 });
 
+test.each([
+  ['a reference that is none', { reference: 'order-17' }, note],
+  ['no reason', 'not_charged', { ...note, reason: '' }],
+] as const)('%s says nothing about the money', async (_what, resolution, given) => {
+  const { payments } = await loseTwo();
+  const failure = await catchError(payments.resolve(KEY, resolution, given));
+  expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: null });
+});
+
 test('a closed client resolves nothing', async () => {
   const { payments } = await loseTwo();
   void payments.close();
@@ -347,4 +356,23 @@ test.for<[what: string, (reference: string) => Resolution, end: object]>([
   await shop.payments.resolve(KEY, resolve(reference), note);
   expect(await open()).toMatchObject({ reference, ...end });
   expect(posts).toHaveLength(1);
+});
+
+test.each(['timeout', 'signal'])('the check of a resolution follows its %s', async (what) => {
+  const person = new AbortController();
+  const { payments, one, clock, journal } = await loseTwo({
+    respond: ({ method }) => {
+      if (method !== 'GET') return undefined;
+      if (what === 'signal') person.abort(new Error('the person has left'));
+      return new Promise(() => {});
+    },
+  });
+  const begun = clock.now;
+  const limits = { maxRetries: 0, timeout: SECOND, signal: person.signal };
+  const failure = await catchError(payments.resolve(KEY, { reference: one }, { ...note, ...limits }));
+  expect(failure).toMatchObject(
+    what === 'timeout' ? { code: 'request_timeout' } : { message: 'the person has left' },
+  );
+  expect(clock.now - begun).toBe(what === 'timeout' ? SECOND : 0);
+  expect(await journal.read(KEY)).toMatchObject({ state: 'unknown' });
 });

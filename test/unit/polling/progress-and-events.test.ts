@@ -111,6 +111,16 @@ test.each(['aborted', 'closed'] as const)('reports in a wait event that the wait
   ]);
 });
 
+test.each([
+  ['info', 'success', 'final'],
+  ['warn', 'pending', 'timeout'],
+] as const)('logs with %s that a wait ended: %s', async (level, status, result) => {
+  const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+  const { client } = createListeningClient(respondInTurn(status), { logger });
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  expect(logger[level]).toHaveBeenCalledExactlyOnceWith(expect.stringContaining(`, ${result} after `));
+});
+
 test('shows neither the API key nor an email address in events and log lines', async () => {
   const { client, lines, polls, ends } = createListeningClient(
     respondInTurn('pending', createResetError(), 'success'),

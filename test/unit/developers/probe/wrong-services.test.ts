@@ -99,6 +99,13 @@ test.each(wrong)('ends and says so if a service responds with %s', async (_, res
   expect(JSON.stringify(findings)).not.toMatch(/4711|@|0000000000|TXN-\w/);
 });
 
+test('leads a person to a page by an address that a header can hold', async () => {
+  const checkout_url = 'https://pay.example/\u2603\r\nset-cookie: a/TXN-A1';
+  const data = { reference: 'TXN-A1', status: 'pending', checkout_url };
+  const { pages } = await probe(json(200, JSON.stringify({ status: true, data })));
+  expect(pages[0]).toBe('https://pay.example/%E2%98%83set-cookie:%20a/TXN-A1');
+});
+
 describe('watches a connection', () => {
   const answer = (headers: Record<string, string>, isClosed: boolean): RequestListener =>
     function respond(request, response) {
