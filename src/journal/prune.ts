@@ -75,7 +75,12 @@ async function deletePage(records: Records, page: readonly ListedFound[]): Promi
   return deleted;
 }
 
+/** Also those that a payment had before a person decided. */
 const listReferences = (name: RecordName, { payments }: LedgerRecord): HeldReference[] =>
   payments
-    .flatMap((payment) => referenceOf(payment) ?? payment.claiming?.reference ?? [])
+    .flatMap((payment) => [
+      payment,
+      ...payment.resolutions.map(({ replaced: { charge } }) => ({ ...payment, charge })),
+    ])
+    .flatMap((payment) => referenceOf(payment) ?? [])
     .map((reference) => ({ name, reference }));

@@ -149,8 +149,11 @@ describe('a record', () => {
   });
 
   test('of another service is said once, postponed, and the others are followed', async () => {
-    const { shop, store, events, finals, checks } = await openPaid(5);
-    for (const key of ['order-1', 'order-2'])
+    const { shop, store, events, finals, checks } = await openPaid(7, {
+      client: { polling: { maxConcurrency: 4 } },
+    });
+    // A whole page of them is due first.
+    for (const key of ['order-1', 'order-2', 'order-3', 'order-4'])
       await changeText(store, key, (text) => text.replace(/"service":"[^"]*"/, '"service":"another"'));
     expect(await shop.followUps.sweep()).toMatchObject({ final: 3, due: 0 });
     await sweepFor(3 * HOUR, shop.followUps);

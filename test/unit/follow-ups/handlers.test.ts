@@ -5,7 +5,18 @@ import type { Logger } from '../../../src/index.ts';
 import { nextDelay } from '../../../src/schedule.ts';
 import { sleep } from '../../helpers/clock.ts';
 import { API_KEY, EMAIL, PHONE } from '../../helpers/service.ts';
-import { DAY, MINUTE, type ProcessOptions, SECOND, slow, sweepFor, world } from '../../helpers/world.ts';
+import {
+  DAY,
+  getReference,
+  MINUTE,
+  momo,
+  type ProcessOptions,
+  SECOND,
+  slow,
+  sweepFor,
+  world,
+} from '../../helpers/world.ts';
+import { another, otherNumber } from '../orders/beginnings.ts';
 import { always, chargeKey, findFollowUps, limitClaims, loseKey, never, openPaid, toPauses } from './keys.ts';
 
 /** Records its calls, of which the first `failures` throw. */
@@ -77,7 +88,7 @@ describe('onFinal', () => {
     const calls: string[] = [];
     const toHandler = (name: string) => async () => {
       calls.push(name);
-      await sleep(SECOND);
+      await sleep(1.5 * SECOND);
     };
     const { shop, start, clock, checks } = await openPaid(1, {
       onFinal: toHandler('slow'),
@@ -116,6 +127,27 @@ describe('a payment that a process holds', () => {
     await sweepFor(MINUTE, other);
     expect(checks).toHaveLength(1);
   });
+
+  test('is left alone between two of its handlers', async () => {
+    const told: string[] = [];
+    const { shop, start, service, clock, attentions } = world({
+      onPaid: () => sleep(1.3 * SECOND),
+      async onAttention({ reason }) {
+        told.push(reason);
+        await sleep(10 * SECOND);
+      },
+    });
+    service.approve(getReference(await shop.orders.charge('17', momo)));
+    await clock.pass(SECOND / 2);
+    service.approve(getReference(await shop.orders.charge('17', otherNumber, another)));
+    await clock.pass(20 * SECOND);
+    const sweeping = shop.orders.sweep();
+    await clock.pass(1.5 * SECOND);
+    await start().orders.sweep();
+    await sweeping;
+    expect(told).toEqual(['paid_twice']);
+    expect(attentions).toEqual([]);
+  });
 });
 
 describe('150 handlers that hang', () => {
@@ -142,6 +174,34 @@ describe('150 handlers that hang', () => {
     const reported = findFollowUps(events).filter(({ result }) => result === 'handler_slow');
     expect(reported).toHaveLength(150);
     expect(reported[0]).toMatchObject({ idempotencyKey: 'order-1', reference: 'TXN-000001' });
+  });
+});
+
+describe('more handlers than run at once', () => {
+  const polling = { maxConcurrency: 100, maxRequestsPerSecond: 10_000 };
+
+  test('end with their sweep, and are called by the next one', async () => {
+    const finals = new Set<string>();
+    const { shop, clock } = await openPaid(200, {
+      client: { polling },
+      async onFinal({ key }) {
+        await sleep(20 * SECOND);
+        finals.add(key);
+      },
+    });
+    await expect(shop.followUps.sweep({ budget: 10 * SECOND })).resolves.toMatchObject({ due: 136 });
+    expect(finals.size).toBe(64);
+    await clock.pass(MINUTE);
+    await shop.followUps.sweep();
+    expect(finals.size).toBe(200);
+  });
+
+  test('wait for 1,000 records at most', async () => {
+    const { shop, clock, checks } = await openPaid(1_250, { client: { polling }, onFinal: never });
+    void shop.followUps.run();
+    await clock.pass(30 * SECOND);
+    expect(checks.length).toBeGreaterThanOrEqual(1_000);
+    expect(checks.length).toBeLessThanOrEqual(1_100);
   });
 });
 

@@ -9,10 +9,14 @@ import { MINUTE, SECOND, world } from '../../helpers/world.ts';
 import { wrapStore } from '../../helpers/wrapped-store.ts';
 import { always, chargeKey, findFollowUps, never } from './keys.ts';
 
-test('run looks every 5 s for what others add', async () => {
+test.each([
+  ['nothing is due', 0],
+  ['its own payment is due in ten minutes', 1],
+])('run looks every 5 s for what others add while %s', async (_, count) => {
   const store = memoryStore();
   const claimDue = vi.spyOn(store, 'claimDue');
-  const { shop, clock } = world({ store });
+  const { shop, clock } = world({ store, client: { polling: { initialDelay: 10 * MINUTE } } });
+  for (let order = 0; order < count; order++) await chargeKey(shop);
   void shop.followUps.run();
   await clock.pass(MINUTE);
   expect(claimDue).toHaveBeenCalledTimes(13);

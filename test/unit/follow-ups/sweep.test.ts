@@ -40,6 +40,13 @@ describe('checks', () => {
     expect(checks.map(({ at }) => Math.round(at / 100) * 100)).toEqual([2_000, 4_000, 6_000]);
   });
 
+  test('begin at the deadline, if that is before the first delay', async () => {
+    const { shop, checks } = world({ client: { polling: { initialDelay: MINUTE, timeout: 20 * SECOND } } });
+    await chargeKey(shop);
+    await sweepFor(30 * SECOND, shop.followUps);
+    expect(checks.map(({ at }) => Math.round(at / SECOND))).toEqual([20]);
+  });
+
   test.each([
     [3, 8],
     [20, 20],
@@ -95,6 +102,26 @@ describe('checks', () => {
     groups.length = 0;
     expect(await shop.followUps.sweep()).toMatchObject({ checked: 5, due: 0 });
     expect(groups).toEqual([5]);
+  });
+
+  test('in flight are recorded and told although the journal took another one not', async () => {
+    let isDown = false;
+    const store = wrapStore(memoryStore(), ({ method }, run) =>
+      isDown && method.startsWith('write') ? Promise.reject(new Error('read only')) : run(),
+    );
+    const { shop, clock, finals } = await openPaid(2, {
+      store,
+      async respond({ method, url }) {
+        if (method === 'GET' && url.endsWith('TXN-000002')) await sleep(5 * SECOND);
+        return undefined;
+      },
+    });
+    isDown = true;
+    const sweeping = catchError(shop.followUps.sweep());
+    await clock.pass(2 * SECOND);
+    isDown = false;
+    expect(await sweeping).toBeInstanceOf(JournalError);
+    expect(finals).toMatchObject([{ key: 'order-2' }]);
   });
 
   test('are recorded and followed by the next ones while another one hangs', async () => {
@@ -168,11 +195,15 @@ describe('the budget', () => {
     expect([finals.length, checks.length]).toEqual([60, 60]);
   });
 
-  test('is exceeded for handlers that were called', async () => {
-    const { shop, clock, journal } = await openPaid(1, { onFinal: () => sleep(MINUTE) });
+  test('is exceeded for handlers that were called, until that is recorded', async () => {
+    const store = wrapStore(memoryStore(), async ({ method }, run) => {
+      if (method.startsWith('write')) await sleep(SECOND / 2);
+      return await run();
+    });
+    const { shop, clock, journal } = await openPaid(1, { store, onFinal: () => sleep(MINUTE) });
     const startedAt = clock.now;
     const done = { final: 1, due: 0, nextAt: null };
-    expect(await shop.followUps.sweep({ budget: 5 * SECOND })).toMatchObject(done);
+    await expect(shop.followUps.sweep({ budget: 5 * SECOND })).resolves.toMatchObject(done);
     expect(clock.now - startedAt).toBeGreaterThanOrEqual(MINUTE);
     expect(await countDue(journal)).toEqual({ due: 0, nextIn: null });
   });
@@ -222,6 +253,16 @@ describe('a signal', () => {
     expect(await sweeping).toBe('deploy');
     expect(checks).toHaveLength(3);
     expect(await countDue(journal)).toMatchObject({ due: 3 });
+  });
+
+  test('ends the sweep soon while the journal hangs', async () => {
+    const claimDue = never;
+    const { shop, clock } = world({ store: { ...memoryStore(), claimDue } });
+    const stop = new AbortController();
+    const sweeping = catchError(shop.followUps.sweep({ signal: stop.signal }));
+    stop.abort('deploy');
+    expect(await sweeping).toBe('deploy');
+    expect(clock.now).toBeLessThanOrEqual(2 * SECOND);
   });
 
   test('lets a handler that was called end, and calls none after that', async () => {

@@ -95,6 +95,23 @@ test.for([
   expect(posts).toEqual([]);
 });
 
+test('a claim that is released after an abort is released once the journal takes it', async () => {
+  let failures = 3;
+  const begun = interceptWrites(memoryStore(), 'begun', async (write) => {
+    await sleep(SECOND / 2);
+    return await write();
+  });
+  const store = interceptWrites(begun, 'not_sent', (write) => (failures-- > 0 ? failWrite() : write()));
+  const { shop, journal, clock } = world({ store });
+  const abort = new AbortController();
+  const call = catchError(charged(shop.payments, { signal: abort.signal }));
+  await clock.settle();
+  abort.abort(new Error('the customer left'));
+  expect(await call).toMatchObject({ message: 'the customer left' });
+  await clock.pass(5 * SECOND);
+  expect(await journal.read(KEY)).toMatchObject({ state: 'not_sent' });
+});
+
 const jumps: Record<string, (by: number) => void> = {
   'monotonic clock': jumpClock,
   'wall clock': (by) => {

@@ -32,6 +32,33 @@ test.for<[what: string, body: object, recorded: object]>([
   expect(posts).toHaveLength(1);
 });
 
+test('a transaction that an error names belongs to its key, and to no later one', async () => {
+  let isFirst = true;
+  const { shop, journal, start } = world({
+    respond: () => {
+      const data = { reference: 'TXN-seen' };
+      const body = isFirst ? { status: true, data } : successBodies.chargeMobileMoney(data);
+      isFirst = false;
+      return Response.json(body);
+    },
+  });
+  expect(await catchError(charged(shop.payments))).toMatchObject({ reference: 'TXN-seen' });
+  const later = charged(start().payments, { idempotencyKey: 'order-18' });
+  await expect(later).rejects.toBeInstanceOf(OutcomeUnknownError);
+  expect(await journal.read(KEY)).toMatchObject({ attention: 'unresolved' });
+  expect(await journal.read('order-18')).toMatchObject({ attention: 'shared_reference' });
+});
+
+test.for([
+  ['connection_error', { kind: 'responseLost' }],
+  ['server_error', { kind: 'status', status: 502 }],
+] as const)('an unresolved key tells why its outcome is unknown: %s', async ([code, fault]) => {
+  const { shop, journal, service } = world();
+  service.fault('chargeMobileMoney', fault);
+  await catchError(charged(shop.payments));
+  expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', error: { code } });
+});
+
 test('a charge of another amount is recorded as made, and each replay fails', async () => {
   const { shop, journal, service, posts } = world();
   service.fault('chargeMobileMoney', { kind: 'wrongAmount', amount: '255.00' });

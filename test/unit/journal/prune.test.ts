@@ -104,6 +104,19 @@ test('deletes an order whole or not at all, by its latest payment', async () => 
   expect((await listKeys(journal)).toSorted()).toEqual(['18/1', '18/2', '19/1', 'new']);
 });
 
+test.each(['closed', 'not_charged'] as const)(
+  'leaves no claim of a transaction that an error named, of a key that was %s',
+  async (decision) => {
+    const journal = memoryJournal();
+    const records = getRecords(journal);
+    await completeKey(journal, 'order-17', { is: 'unknown', reference: 'TXN-seen' });
+    expect(await findOwner(records, 'TXN-seen')).toEqual(toKey('order-17'));
+    await journal.resolve('order-17', decision, note);
+    expect(await pruneAfterDay(journal)).toBe(1);
+    expect(await findOwner(records, 'TXN-seen')).toBeUndefined();
+  },
+);
+
 test('leaves a record that was changed since it was listed, and fails if the store does', async () => {
   const store = memoryStore();
   const journal = memoryJournal({ store });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { check, type Finding } from '../../../src/ledger/check.ts';
-import { getDueAt, listDueChecks } from '../../../src/ledger/order.ts';
+import { getDueAt, listAttention, listDueChecks } from '../../../src/ledger/order.ts';
 import { notify } from '../../../src/ledger/outcome.ts';
-import type { LedgerRecord } from '../../../src/ledger/record.ts';
-import { tellLater } from '../../../src/ledger/tell.ts';
+import type { LedgerRecord, Payment } from '../../../src/ledger/record.ts';
+import { tell, tellLater } from '../../../src/ledger/tell.ts';
 import { BEGAN_AT, createOrder, madePayment } from './records.ts';
 
 const SECOND = 1_000;
@@ -26,6 +26,8 @@ function checkWhenDue(start: LedgerRecord, finding: Finding): { times: number[];
 
 const toPauses = (times: readonly number[]) =>
   times.slice(1).map((time, index) => time - (times[index] ?? 0));
+
+const toTold = (payment: Payment): Payment => ({ ...payment, told: { ...payment.told, unpaid: true } });
 
 describe('the pace of checks', () => {
   test.each(['pending', 'success'])('checks on a payment of another amount that is %s', (status) => {
@@ -64,6 +66,41 @@ describe('the pace of checks', () => {
     expect((times.at(-1) ?? 0) - 30 * DAY).toBeGreaterThan(5 * 60 * 60 * SECOND);
   });
 
+  test('begins anew after an end, however long the pauses were before it', () => {
+    let record: LedgerRecord | null = createOrder();
+    for (let now = BEGAN_AT + DAY; now < BEGAN_AT + 2 * DAY; now += DAY / 8)
+      record = check(record, 'TXN-1', answered('pending'), { askedAt: now, now, random: 0.5 });
+    const now = BEGAN_AT + 2 * DAY;
+    const failed = check(record, 'TXN-1', answered('failed'), { askedAt: now, now, random: 0.5 });
+    expect(failed && getDueAt({ ...failed, payments: failed.payments.map(toTold) }, now)).toBe(
+      now + 30 * SECOND,
+    );
+  });
+
+  test('a 404 between two other errors begins the day anew after which a payment is unreadable', () => {
+    let record: LedgerRecord | null = createOrder();
+    for (const finding of ['failed', 'not_found', 'failed'] as const) {
+      const now = (record?.payments[0]?.pace?.nextAt ?? 0) + DAY / 2;
+      record = check(record, 'TXN-1', { is: finding }, { askedAt: now, now, random: 0.5 });
+      expect(record && listAttention(record, now)).toEqual([]);
+    }
+  });
+
+  test('one 404 makes no transaction gone, however long no other check gets an answer', () => {
+    const times = { askedAt: BEGAN_AT, now: BEGAN_AT, random: 0.5 };
+    const lost = check(createOrder(), 'TXN-1', { is: 'not_found' }, times);
+    expect(lost && listAttention(lost, BEGAN_AT + 60 * SECOND)).toEqual([]);
+  });
+
+  test('a handler that succeeds ends the pauses after its failures', () => {
+    let record: LedgerRecord | null = createOrder();
+    for (let failures = 0; failures < 5; failures++)
+      record = tellLater(record, { now: BEGAN_AT, random: 0.5 });
+    const told = tell(record, { handler: 'onPaid', number: 1, attempt: 'attempt-1' });
+    const later = tellLater(told, { now: BEGAN_AT, random: 0.5 });
+    expect(later?.telling).toEqual({ failures: 1, retryAt: BEGAN_AT + 30 * SECOND });
+  });
+
   test('plans nothing after a success', () => {
     const { times, record } = checkWhenDue(createOrder(), answered('success'));
     expect(times).toHaveLength(1);
@@ -96,6 +133,8 @@ describe('the pace of checks', () => {
     expect(getWait(DAY)).toBeLessThanOrEqual(60 * 60 * SECOND);
     const ended = check(createOrder(), 'TXN-1', answered('failed'), { ...times, retryAfter: 60 * SECOND });
     expect(ended?.payments[0]?.pace).toEqual({ nextAt: times.now + 60 * SECOND, slow: 1 });
+    const late = check(createOrder(), 'TXN-1', answered('failed'), { ...times, retryAfter: DAY });
+    expect(late?.payments[0]?.pace).toEqual({ nextAt: times.now + 60 * 60 * SECOND, slow: 1 });
   });
 
   test('a notification brings a check forward, and makes no pause longer', () => {

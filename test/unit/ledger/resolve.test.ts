@@ -5,6 +5,7 @@ import { complete, notify } from '../../../src/ledger/outcome.ts';
 import { askPrice, press } from '../../../src/ledger/press.ts';
 import { type LedgerRecord, putPayment } from '../../../src/ledger/record.ts';
 import {
+  addTransaction,
   confirmReference,
   getSight,
   listFitting,
@@ -139,4 +140,30 @@ test('writes what a webhook names to the payment that is unresolved', () => {
     { charge: { is: 'closed' } },
     { charge: { is: 'unknown', why: 'notified', reference: 'TXN-7' }, pressed: 0, amount: '25.50' },
   ]);
+});
+
+test('decisions are taken back one by one', () => {
+  const given = giveReference(unresolved, 'TXN-1');
+  const other = { amount: '2.55', currency: 'GHS' };
+  const finding = { is: 'answered', status: 'success', paid_at: null, other } as const;
+  const seen = check(given, 'TXN-1', finding, { askedAt: NOW, now: NOW, random: 0.5 }) ?? given;
+  const closed = expectDone(resolve(seen, 1, 'closed', look(seen)));
+  const once = expectDone(takeBack(closed, 1, look(closed)));
+  expect(once.payments[0]?.charge).toMatchObject({ is: 'made' });
+  const payments = [{ charge: { is: 'unknown', why: 'no_result' } }];
+  expect(takeBack(once, 1, look(once))).toMatchObject({ is: 'done', record: { payments } });
+});
+
+test('a transaction that a payment of the order might have is not added', () => {
+  const charge = { is: 'unknown', why: 'notified', reference: 'TXN-1' } as const;
+  const order = createOrder({ ...madePayment, charge });
+  expect(addTransaction(order, 'TXN-1', look(order))).toEqual({ is: 'unfit' });
+});
+
+test('a person who saw the order at another price decides nothing', () => {
+  const asked = askPrice(createOrder(), { amount: '30.00', currency: 'GHS' });
+  const paid = see(asked, 'TXN-1', 'success');
+  const reviewer = look(paid);
+  const again = askPrice(paid, { amount: '40.00', currency: 'GHS' });
+  expect(resolve(again, 1, 'accepted', reviewer)).toEqual({ is: 'changed' });
 });

@@ -342,6 +342,48 @@ describe('after an earlier payment', () => {
     expect(posts).toHaveLength(2);
   });
 
+  test('takes the payment that it asks for as the one under way, also if its check fails', async () => {
+    const { charge, service, clock } = await begin();
+    await charge('17', otherNumber, another);
+    await clock.pass(2 * SECOND);
+    service.fault('verify', { kind: 'status', status: 503 });
+    const joined = await charge('17', momo);
+    expect(joined).toMatchObject(underWay);
+    expect(joined).not.toHaveProperty('differs');
+  });
+
+  test('leaves the latest of those that are under way, once its own has failed', async () => {
+    const { charge, read, sweep, service, clock } = await begin();
+    await charge('17', otherNumber, another);
+    await clock.pass(2 * SECOND);
+    service.decline(getReference(await charge('17', { ...momo, phone: '055 000 2222' }, another)));
+    await clock.pass(10 * SECOND);
+    await sweep();
+    expect(await read('17')).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
+  });
+
+  test('at the price of two that are paid takes the first of them', async () => {
+    const { charge, sweep, service, clock, reference } = await begin();
+    const second = getReference(await charge('17', otherNumber, another));
+    await clock.pass(2 * SECOND);
+    await charge('17', dearer, another);
+    for (const paid of [reference, second]) service.approve(paid);
+    await clock.pass(10 * SECOND);
+    await sweep();
+    expect(await charge('17', momo)).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
+  });
+
+  test('asks a slow service once', async () => {
+    let slowest = 3;
+    const respond = async () => {
+      if (slowest-- > 0) await sleep(1.5 * SECOND);
+      return undefined;
+    };
+    const { charge, checks } = await begin({ respond });
+    expect(await charge('17', otherNumber)).toMatchObject({ ...underWay, differs: true });
+    expect(checks).toHaveLength(1);
+  });
+
   test('checks the ten latest before the next one', async () => {
     const { shop, service, clock, checks } = world();
     const references: string[] = [];

@@ -17,7 +17,7 @@ import {
   world,
 } from '../../helpers/world.ts';
 import { runCommand } from '../operators/command/run-command.ts';
-import { beginnings, dearer, openReviewed, payAfterClosing } from './beginnings.ts';
+import { another, beginnings, dearer, openReviewed, payAfterClosing } from './beginnings.ts';
 
 type State = OrderStatus['state'];
 
@@ -102,7 +102,7 @@ test.each(cells.filter(([, word, row]) => row.offers[word]))(
     paid.length = 0;
     const entry = await shop.payments.resolve('17/1', toResolution(word, made), note);
     expect(entry.attention).toBeUndefined();
-    expect(entry.resolutions.at(-1)).toMatchObject(note);
+    expect(entry.resolutions.at(-1)).toMatchObject({ ...note, at: entry.updatedAt });
     expect(await listKeys(made)).toEqual([]);
     expect(await shop.orders.read('17')).toMatchObject({ state, canPay: state === 'unpaid' });
 
@@ -156,6 +156,37 @@ test('keeps a shared transaction that nobody has any more', async () => {
     state: 'in_review',
     payments: [{ reference: 'TXN-000002' }, { reference: 'TXN-000001', attention: 'unresolved' }],
   });
+});
+
+test('an order shows the payment that is to be decided, not another one that is under way', async () => {
+  const { shop, service, clock } = world();
+  await shop.orders.charge('17', momo);
+  await clock.pass(2 * SECOND);
+  service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await shop.orders.charge('17', dearer, another);
+  const shown = { state: 'in_review', reason: 'unresolved', payment: { key: '17/2' } };
+  expect(await shop.orders.read('17')).toMatchObject(shown);
+});
+
+test('a transaction that a person adds pays the order at the price last asked for', async () => {
+  const { shop, service, clock } = world();
+  await shop.orders.charge('17', momo);
+  await clock.pass(2 * SECOND);
+  expect(await shop.orders.charge('17', dearer)).toMatchObject({ state: 'processing', differs: true });
+  const { reference } = await shop.payments.chargeMobileMoney(dearer, { idempotencyKey: null });
+  service.approve(reference);
+  await shop.payments.resolve('17', { reference }, note);
+  await sweepFor(MINUTE, shop.orders);
+  expect(await shop.orders.read('17')).toMatchObject({ state: 'paid', payment: { key: '17/2' } });
+});
+
+test('a webhook finds no order by a reference that was a mistake', async () => {
+  const { shop } = await openReviewed('unresolved');
+  const { reference } = await shop.payments.chargeMobileMoney(momo, { idempotencyKey: null });
+  await shop.payments.resolve('17/1', { reference }, note);
+  await shop.payments.resolve('17/1', 'not_charged', note);
+  await shop.orders.notify({ reference });
+  expect(await shop.orders.read('17')).toMatchObject({ state: 'unpaid', canPay: true });
 });
 
 test.each(['payments', 'journal'] as const)(
