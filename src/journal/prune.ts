@@ -40,7 +40,8 @@ const MAX_AHEAD = 60_000;
  * Deletes the records whose latest payment began before a time, and that nothing is left to do for. An order goes whole, by its
  * one version. Returns how many.
  *
- * @throws {ConfigurationError} if `before` is no time of the past by the clocks of this machine and of the store, or the store has no `list` or `delete`.
+ * @throws {ConfigurationError} if `before` is no time of the past by the clocks of this machine and of the store, or the store has
+ * no `list` or `delete`.
  */
 export async function pruneRecords(records: Records, options: PruneOptions): Promise<number> {
   const { before, unfollowed } = parseOptions(pruneOptionsSchema, options, {
