@@ -54,7 +54,6 @@ function renderDashboard({ access, service, webhooks }: SandboxContext, filter: 
     }),
   );
   return renderListPage({
-    title: 'Transactions',
     heading: 'Transactions',
     count: describeCount(found, ledger.size, filter),
     above: html`${renderSearch(filter)}${renderUnmatched(findHistory(null))}`,

@@ -11,7 +11,6 @@ export interface Panel {
 }
 
 interface ListPage {
-  readonly title: string;
   /** What the list has. */
   readonly heading: string;
   readonly count: string;
@@ -26,10 +25,9 @@ interface ListPage {
 }
 
 export function renderListPage(page: ListPage): Html {
-  const { title, heading, count, action = '', above = '', below = '', rows, empty, panels } = page;
+  const { heading, count, action = '', above = '', below = '', rows, empty, panels } = page;
   const id = heading.toLowerCase();
-  return html`<h1 class="hidden">${title}</h1>
-<div class="columns">
+  return html`<div class="columns">
 <section class="list" aria-labelledby="${id}">
 <div class="title" id="title" data-live><h2 id="${id}">${heading}</h2> <span id="count" class="count">${count}</span>${action}</div>
 ${above}

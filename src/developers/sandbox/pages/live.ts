@@ -1,6 +1,7 @@
 /** Keeps open pages up to date without a reload. ../assets/live.js is the part of it that runs in the browser. */
 
 import type { Context, Hono } from 'hono';
+import { html } from 'hono/html';
 import { streamSSE } from 'hono/streaming';
 import type { Html } from '../../../ui/markup.ts';
 import type { Env } from '../request.ts';
@@ -26,7 +27,7 @@ export interface LivePage {
   /** The query by which its updates show the same as the page: empty, or with the question mark. */
   readonly query: string;
   /**
-   * Renders the body as it is now. An element with the attribute `data-live` and an id is updated on an open page; of a
+   * Renders the body below the title as it is now. An element with the attribute `data-live` and an id is updated on an open page; of a
    * list, each item by its own id.
    */
   render(): Html;
@@ -48,7 +49,9 @@ export function addLivePage(
 }
 
 export function renderLivePage(name: PageName, { title, query, render }: LivePage): Html {
-  return layout({ title, name, events: `/events/${name}${query}`, body: render() });
+  const body = html`<h1 class="hidden">${title}</h1>
+${render()}`;
+  return layout({ title, name, events: `/events/${name}${query}`, body });
 }
 
 /** At most one update of a page in this time, in milliseconds. */

@@ -74,8 +74,7 @@ function openPhone(ledger: Ledger, { number, since }: PhoneFilter, wrongPin?: st
           ? renderEnd(entry, number)
           : renderPrompt(entry, { number, since }, entry.reference === wrongPin),
       );
-      return html`<h1 class="hidden">The customer's phone</h1>
-${renderPhones(all, number)}
+      return html`${renderPhones(all, number)}
 ${renderPromptCount(own.filter(isOpen).length)}
 <div class="handset">
 <div class="screen">

@@ -32,7 +32,6 @@ function renderWebhooks({ service: { clock }, webhooks }: SandboxContext, about:
   const waiting = deliveries.filter(({ state }) => state === 'waiting').length;
   const flush = html`<form method="post" action="/webhooks/flush" data-stay><button>Send what waits now</button></form>`;
   return renderListPage({
-    title: 'Webhooks',
     heading: 'Deliveries',
     count: waiting > 0 ? `${shown}, ${waiting} waiting` : shown,
     action: waiting > 0 ? flush : '',
