@@ -53,7 +53,8 @@ export async function pruneRecords(records: Records, options: PruneOptions): Pro
   for await (const { key, at, found } of records.list('createdAt')) {
     if (before > records.now + MAX_AHEAD)
       throw new ConfigurationError(
-        "before is in the future by the clock of the journal's store: this machine's is ahead. Nothing was deleted.",
+        "before is in the future by the clock of the journal's store, because this machine's clock is ahead. " +
+          `${deleted} records were deleted.`,
       );
     if (at >= before) break;
     if (!found || !isPrunable(found.record, { now: records.now, before, unfollowed })) continue;
