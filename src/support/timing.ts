@@ -211,9 +211,9 @@ export class SharedAbortController implements AbortController, AbortSignal {
   }
 
   dispatchEvent(): boolean {
-    const listeners = [...this.#listeners];
-    this.#listeners.clear();
-    for (const listener of listeners) {
+    for (const listener of [...this.#listeners]) {
+      // One that a listener before it has removed is not called.
+      if (!this.#listeners.delete(listener)) continue;
       try {
         if (typeof listener === 'function') listener();
       } catch {

@@ -87,9 +87,11 @@ export function press(world: World, planned: PlannedPress): void {
   world.say(
     `${process.name}: press ${id} ${amount} ${phone ?? 'page'}${startAnother ? ' startAnother' : ''}`,
   );
-  const abort = new AbortController();
+  // A press without a signal ends by the client's own.
+  const isWatched = order !== KEY && world.swarm.happens('customer: leaves');
+  const abort = isWatched ? new AbortController() : undefined;
   let abortedAt = Number.POSITIVE_INFINITY;
-  if (order !== KEY && world.swarm.happens('customer: leaves'))
+  if (abort)
     clock.deliver(process, planned.leavesAfter, () => {
       abortedAt = clock.readAwake(process);
       abort.abort(new Error('the customer left'));
@@ -116,7 +118,7 @@ export function press(world: World, planned: PlannedPress): void {
   };
   const { orders } = process;
   world.do(process, async () => {
-    await limit('press', { limit: CALL_LIMIT }, () => callShop(world, pressed, process, abort.signal));
+    await limit('press', { limit: CALL_LIMIT }, () => callShop(world, pressed, process, abort?.signal));
     if (order === KEY) return;
     if (planned.waits)
       // A process that wakes after the deadline makes one check, within 10 s.
@@ -129,11 +131,16 @@ export function press(world: World, planned: PlannedPress): void {
   });
 }
 
-async function callShop(world: World, press: Press, process: Process, signal: AbortSignal): Promise<void> {
+async function callShop(
+  world: World,
+  press: Press,
+  process: Process,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { order, id, amount, phone, startAnother } = press;
   if (order === KEY) return await chargeKey(world, process, press);
   const price = { amount, currency: 'GHS', customer_email: `${order}.${id}@example.com` };
-  const options = { startAnother, signal };
+  const options = { startAnother, ...(signal && { signal }) };
   const pressing =
     phone === undefined
       ? process.orders.checkout(order, price, options)
