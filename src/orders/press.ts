@@ -217,12 +217,12 @@ const limitError = () =>
 
 /**
  * Checks payments that might be paid, and records what was found with the price that the press asks for. `status`: one of them got
- * no answer, so nothing begins.
+ * no answer, or the client was closed, so nothing begins.
  *
  * @throws {AuthenticationError} if the service refuses the API key: that is the merchant's to correct.
  */
 async function checkPayments<Input, Request extends CreateRequest, Result>(
-  { context, keyed: { name, call }, origin }: OrderPress<Input, Request, Result>,
+  { context, keyed: { name, operation, call }, origin }: OrderPress<Input, Request, Result>,
   ask: Ask,
   known: Found,
   references: readonly string[],
@@ -230,13 +230,26 @@ async function checkPayments<Input, Request extends CreateRequest, Result>(
   const { access, records } = context;
   const { record } = known;
   const stop = call.signal ?? access.closing;
-  const checks: Checked[] = await Promise.all(
-    record
-      ? references.map((reference) =>
-          checkReference(access, record, { reference, askedAt: records.now, signal: stop, sendUntil: stop }),
-        )
-      : [],
-  );
+  let checks: Checked[];
+  try {
+    checks = await Promise.all(
+      record
+        ? references.map((reference) =>
+            checkReference(access, record, {
+              reference,
+              askedAt: records.now,
+              signal: stop,
+              sendUntil: stop,
+            }),
+          )
+        : [],
+    );
+  } catch (error) {
+    if (!(error instanceof ClosedError)) throw error;
+    const status = decideStatus(name.id, record, records.now);
+    const differs = !isAsked(record, ask, records.now);
+    return { found: undefined, status: addError(status, new ClosedError(operation.name), differs) };
+  }
   const failed = checks.find(({ finding }) => finding.is === 'failed' || finding.is === 'temporary');
   const owner = { kind: name.kind, service: origin.service };
   const recording = records.change(

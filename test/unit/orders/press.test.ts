@@ -1,6 +1,6 @@
 /** What a press of "Pay" sends and returns. What a person has to decide is in review.test.ts and breaks.test.ts. */
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   AuthenticationError,
   ClosedError,
@@ -301,6 +301,32 @@ describe('while a payment is under way', () => {
     const first = await charge('18', momo);
     expect(first).toMatchObject({ state: 'unpaid', canPay: true, error: expect.any(ClosedError) });
     expect(requests).toEqual([MOMO]);
+  });
+
+  test('a client that closes during the check of a press returns it with an error', async () => {
+    const { charge, checks, clock, shop, posts } = await begin({ respond: slow('GET', 5 * SECOND) });
+    const pressing = charge('17', momo);
+    const another = charge('17', otherNumber, { signal: new AbortController().signal });
+    await clock.until(() => checks.length > 0);
+    void shop.payments.close();
+    expect(await pressing).toMatchObject({ ...underWay, error: expect.any(ClosedError) });
+    const status = await another;
+    expect(status).toMatchObject({ ...underWay, differs: true, error: expect.any(ClosedError) });
+    expect('error' in status && status.error).toMatchObject({ outcome: 'not_sent' });
+    expect(posts).toHaveLength(1);
+  });
+
+  test('a client that closes during the check of a press rejects nothing unhandled', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    onTestFinished(() => void process.off('unhandledRejection', unhandled));
+    const { charge, checks, clock, shop } = await begin({ respond: slow('GET', 5 * SECOND) });
+    const pressing = charge('17', momo);
+    await clock.until(() => checks.length > 0);
+    void shop.payments.close();
+    expect(await pressing).toMatchObject(underWay);
+    await clock.pass(SECOND);
+    expect(unhandled).not.toHaveBeenCalled();
   });
 
   test('a check without an answer begins nothing, until one has an answer', async () => {
