@@ -9,7 +9,8 @@ import type { Process } from './shop.ts';
 import type { World } from './world.ts';
 
 /** What a customer will do. It is planned before the world begins, so that leaving one out changes no other. */
-interface PlannedPress extends Pick<Press, 'id' | 'order' | 'startAnother' | 'amount' | 'phone'> {
+interface PlannedPress
+  extends Pick<Press, 'id' | 'order' | 'startAnother' | 'amount' | 'currency' | 'phone'> {
   readonly at: number;
   /** From 0 to 1. */
   readonly place: number;
@@ -18,6 +19,16 @@ interface PlannedPress extends Pick<Press, 'id' | 'order' | 'startAnother' | 'am
 }
 
 const PHONES = ['0244123456', '0244123456', '0244123457'] as const;
+
+/** How one number can be written. */
+const toSpellings = (phone: string) => [
+  phone,
+  phone,
+  `+233${phone.slice(1)}`,
+  `${phone.slice(0, 3)} ${phone.slice(3)}`,
+];
+
+const CURRENCIES = [...Array<string>(19).fill('GHS'), 'USD'];
 
 const AMOUNTS = [...Array<string>(17).fill('10.00'), '12.00', '12.00', '12.00', '1000.00'];
 
@@ -47,6 +58,7 @@ function planBursts(random: Random, orders: readonly string[], busyFor: number):
         place: random.next(),
         startAnother,
         amount: random.pick(AMOUNTS),
+        currency: random.pick(CURRENCIES),
         // Who wants another payment mostly names another number.
         phone: random.chance(startAnother ? 0.3 : 0.7) ? phone : pickPhone(random),
         waits: random.chance(0.4),
@@ -68,24 +80,35 @@ function planKeyCalls(random: Random): PlannedPress[] {
     order: KEY,
     place: random.next(),
     startAnother: false,
-    amount: '10.00',
+    amount: random.chance(0.2) ? '12.00' : '10.00',
+    currency: 'GHS',
     phone: PHONES[0],
     waits: false,
     leavesAfter: 0,
   }));
 }
 
-export function press(world: World, planned: PlannedPress): void {
+/** A handler presses again, for what the customer ordered. */
+export function pressAgain(world: World, process: Process, order: string): Promise<unknown> | undefined {
+  const again = { amount: '10.00', currency: 'GHS', phone: undefined, startAnother: false, waits: false };
+  const id = `${order}-${world.clock.createId()}`;
+  return press(world, { ...again, id, order, at: 0, place: 0, leavesAfter: 0 }, process);
+}
+
+export function press(
+  world: World,
+  planned: PlannedPress,
+  process = world.pickProcess(planned.place),
+): Promise<unknown> | undefined {
   const { clock, facts } = world;
-  const process = world.pickProcess(planned.place);
-  if (!process) return;
-  const { id, order, amount, phone, startAnother } = planned;
+  if (!process) return undefined;
+  const { id, order, amount, currency, phone, startAnother } = planned;
   const begun = { process, startedAt: clock.now, endedAt: undefined, state: undefined, hasConnected: false };
   const pressed: Press = { ...planned, ...begun };
   facts.presses.set(id, pressed);
   world.count('happened: press');
   world.say(
-    `${process.name}: press ${id} ${amount} ${phone ?? 'page'}${startAnother ? ' startAnother' : ''}`,
+    `${process.name}: press ${id} ${amount} ${currency} ${phone ?? 'page'}${startAnother ? ' startAnother' : ''}`,
   );
   // A press without a signal ends by the client's own.
   const isWatched = order !== KEY && world.swarm.happens('customer: leaves');
@@ -117,7 +140,7 @@ export function press(world: World, planned: PlannedPress): void {
     });
   };
   const { orders } = process;
-  world.do(process, async () => {
+  return world.do(process, async () => {
     await limit('press', { limit: CALL_LIMIT }, () => callShop(world, pressed, process, abort?.signal));
     if (order === KEY) return;
     if (planned.waits)
@@ -137,21 +160,36 @@ async function callShop(
   process: Process,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { order, id, amount, phone, startAnother } = press;
+  const { order, id, amount, currency, phone, startAnother } = press;
+  const { random } = world;
   if (order === KEY) return await chargeKey(world, process, press);
-  const price = { amount, currency: 'GHS', customer_email: `${order}.${id}@example.com` };
-  const options = { startAnother, ...(signal && { signal }) };
+  // As a form, a database or a router gives them.
+  const spelled = {
+    amount: random.pick([amount, Number(amount)]),
+    currency: random.pick([currency, currency.toLowerCase()]),
+  };
+  const price = { ...spelled, customer_email: `${order}.${id}@example.com` };
+  const own = random.pick([
+    {},
+    {},
+    { timeout: 3_000 },
+    { maxRetries: 0, headers: { 'X-Request-Id': `${id}-${world.clock.createId()}` } },
+  ]);
+  const options = { startAnother, ...own, ...(signal && { signal }) };
   const pressing =
     phone === undefined
       ? process.orders.checkout(order, price, options)
-      : process.orders.charge(order, { ...price, phone, network: 'mtn' }, options);
+      : process.orders.charge(
+          order,
+          { ...price, phone: random.pick(toSpellings(phone)), network: 'mtn' },
+          options,
+        );
   const status = await pressing;
   press.state = status.state;
   hear(world, `press ${id}`, press.startedAt, status);
 }
 
 async function chargeKey(world: World, { name, payments }: Process, { amount, phone = '' }: Press) {
-  // The same for each call: other input is refused.
   const input = { amount, phone, customer_email: `${KEY}.${KEY}@example.com`, network: 'mtn' } as const;
   const { reference, replayed } = await payments.chargeMobileMoney(input, { idempotencyKey: KEY });
   world.say(`${name}: ${KEY} is ${reference}${replayed ? ', replayed' : ''}`);

@@ -16,6 +16,7 @@ export interface Press {
   readonly order: string;
   readonly startAnother: boolean;
   readonly amount: string;
+  readonly currency: string;
   /** `undefined`: a checkout page. */
   readonly phone: string | undefined;
   readonly process: Host;

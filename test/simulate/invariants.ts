@@ -5,7 +5,7 @@
 
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
 import { AuthenticationError } from '../../src/index.ts';
-import { referenceOf } from '../../src/ledger/payment.ts';
+import { isSamePrice, referenceOf } from '../../src/ledger/payment.ts';
 import { parseLedgerRecord } from '../../src/ledger/record.ts';
 import type { OrderStatus, PaidPayment, UnpaidPayment } from '../../src/orders/index.ts';
 import type { JournalEntry } from '../../src/stores/index.ts';
@@ -99,6 +99,7 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
           charge.phone !== undefined &&
           earlier.phone === charge.phone &&
           earlier.asked === charge.asked &&
+          earlier.currency === charge.currency &&
           !wasEndedSince(earlier, startedAt - SECOND),
       ),
     'startAnother charges no order that is paid': (world, charge) =>
@@ -175,14 +176,14 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
     'paid at the right price, or accepted': ({ service, facts }, { order, payment }) => {
       const charge = service.find(payment.reference);
       if (!charge || facts.accepted.has(charge.reference)) return undefined;
-      return charge.amount !== payment.amount && `${order}: ${charge.amount} instead of ${payment.amount}`;
+      return !isSamePrice(charge, payment) && `${order}: ${charge.amount} instead of ${payment.amount}`;
     },
     'paid at the price last asked for, or accepted': ({ service, facts }, { order, payment }) => {
       const charge = service.find(payment.reference);
       if (!charge || facts.accepted.has(charge.reference) || facts.misjudged.has(order)) return undefined;
       const last = findLastPrice(facts, order, facts.knownPaid.get(order)?.at ?? 0);
       if (!last || wasPaid(charge, last.endedAt)) return undefined;
-      return last.amount !== payment.amount && `${order}: ${payment.amount} instead of ${last.amount}`;
+      return !isSamePrice(last, payment) && `${order}: ${payment.amount} instead of ${last.amount}`;
     },
     'onPaid for one payment of an order only': ({ facts }, { order, payment }) => {
       const before = facts.delivered.get(order);
@@ -233,7 +234,7 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
 
   written: {
     'no personal data is stored': (_, { key, text }) =>
-      /@example|@\*|02441234|Ama|sk_test/.test(text) && `${key}: ${text}`,
+      /@example|@\*|24412345[67]|Ama|sk_test/.test(text) && `${key}: ${text}`,
   },
 
   strayed: {
@@ -374,5 +375,5 @@ function findLastPrice(facts: Facts, order: string, before: number) {
   const isAlone = presses.every(
     (press) => press === last || (press.endedAt !== undefined && press.endedAt < last.startedAt),
   );
-  return isAlone ? { amount: last.amount, endedAt: last.endedAt } : undefined;
+  return isAlone ? { ...last, endedAt: last.endedAt } : undefined;
 }

@@ -67,6 +67,9 @@ const PAID_AT = [{ paid_at: '2026-11-01T10:15:00+00:00' }, { paid_at: '2026-11-0
 /** What an unpaid transaction has there is not documented. */
 const NOT_PAID_AT = [{ paid_at: null }, { paid_at: '' }, {}, { paid_at: 'never' }] as const;
 
+/** However a number is written. */
+const toNumber = (phone: string | undefined) => phone && `0${phone.replace(/\D/g, '').slice(-9)}`;
+
 export class SimulatedService {
   readonly charges: Charge[] = [];
   /** When a check was last told something old or unknown of a transaction, or nothing. */
@@ -75,6 +78,7 @@ export class SimulatedService {
   readonly #random: Random;
   readonly #suppresses: 'equal' | 'any';
   readonly #suppressesFor: number;
+  readonly #suppressesPages: boolean;
   readonly #prefix: string;
 
   constructor(seed: number, world: World) {
@@ -82,6 +86,7 @@ export class SimulatedService {
     this.#random = Random.of(seed, 'service');
     this.#suppresses = this.#random.pick(['equal', 'any'] as const);
     this.#suppressesFor = this.#random.pick([MINUTE, 10 * MINUTE]);
+    this.#suppressesPages = this.#random.chance(0.5);
     this.#prefix = this.#random.pick(['TXN-', 'TXN-', 'TXN-gh.2026~', 'TXN-Q_z:']);
   }
 
@@ -114,11 +119,15 @@ export class SimulatedService {
       const [body] = this.#random.pick([[undefined], [{}], [''], [Buffer.from('{"event":"ping"}')]]);
       return void notify(body, undefined);
     }
-    const parsed = { event: 'charge.success', data: { id: 17, reference } };
+    // Anyone can send one, about anything.
+    const other = this.#random.pick(this.charges).reference;
+    const others = [reference.toUpperCase(), other, `${reference}0`, [other, reference], [reference, other]];
+    const named = swarm.happens('webhook: of others') ? this.#random.pick(others) : reference;
+    const parsed = { event: 'charge.success', data: { id: 17, reference: named } };
     const text = JSON.stringify(parsed);
     // The forms in which a shop hands them over: nothing of them is documented.
     const bodies = [
-      reference,
+      named,
       parsed,
       { body: { payload: [parsed] } },
       text,
@@ -157,7 +166,7 @@ export class SimulatedService {
       return this.#random.chance(0.2)
         ? { status: 200, body: { status: false } }
         : this.#no(400, 402, 404, 409, 422);
-    const other = this.charges.find(({ phone }) => phone === body.phone);
+    const other = this.charges.find(({ phone }) => phone === toNumber(body.phone));
     if (other && swarm.happens('service: rejects and names another'))
       return { status: 409, body: { status: false, message: `see ${other.reference}` } };
     return undefined;
@@ -165,7 +174,7 @@ export class SimulatedService {
 
   #charge({ url, body }: Request, post: Post): Answer {
     const { swarm, say } = this.#world;
-    const twin = this.#findTwin(body.phone, body.amount.toFixed(2));
+    const twin = this.#findTwin(toNumber(body.phone), body.amount.toFixed(2));
     const charge = twin ?? this.#makeCharge(body, post);
     const { reference, currency } = charge;
     post.reference = reference;
@@ -174,6 +183,7 @@ export class SimulatedService {
       this.charges.push(charge);
       this.#plan(charge);
       this.#world.hearAccepted(charge);
+      if (swarm.happens('webhook: before the response')) this.#sendWebhook(charge);
     }
     if (swarm.happens('service: refusal cut after acceptance')) {
       const isEncoded = this.#random.chance(0.5);
@@ -188,10 +198,19 @@ export class SimulatedService {
     if (swarm.happens('service: error with reference'))
       return { status: this.#random.pick([409, 422, 500]), body: { status: false, data: { reference } } };
     const amount = swarm.happens('service: shows another amount') ? '3.00' : charge.amount;
+    const query = swarm.happens('service: address with an email') ? `?for=${body.customer_email}` : '';
     const more = url.endsWith('initialize')
-      ? { checkout_url: `https://pay.example/checkout/${reference}` }
-      : { status: swarm.happens('service: unknown status') ? 'sent to Ama Mensah' : 'processing' };
+      ? { checkout_url: `https://pay.example/checkout/${reference}${query}` }
+      : { status: this.#confirm() };
     return this.#show({ reference, amount, currency, ...more });
+  }
+
+  /** What is said of a charge that was just made. Only a check of it counts. */
+  #confirm(): string {
+    const { swarm } = this.#world;
+    if (swarm.happens('service: confirms another status'))
+      return this.#random.pick(['success', 'failed', 'abandoned', 'pending']);
+    return swarm.happens('service: unknown status') ? 'sent to Ama Mensah' : 'processing';
   }
 
   #makeCharge({ amount, phone, currency = 'GHS' }: Request['body'], { order, press }: Post): Charge {
@@ -200,7 +219,8 @@ export class SimulatedService {
     const isOther = swarm.happens('service: charges another amount');
     return {
       reference: `${this.#prefix}${String(this.charges.length + 1).padStart(6, '0')}`,
-      ...{ order, press, phone, asked, currency },
+      ...{ order, press, asked, currency },
+      phone: toNumber(phone),
       amount: isOther ? '9.00' : asked,
       acceptedAt: clock.now,
       history: [{ at: clock.now, status: this.#random.pick(['processing', 'pending']) }],
@@ -216,16 +236,17 @@ export class SimulatedService {
   }
 
   #findTwin(phone: string | undefined, amount: string): Charge | undefined {
-    const since = this.#world.clock.now - this.#suppressesFor;
+    const { swarm, clock } = this.#world;
+    const since = clock.now - this.#suppressesFor;
     const twin = this.charges.find(
       (charge) =>
-        phone !== undefined &&
+        (phone !== undefined || this.#suppressesPages) &&
         charge.phone === phone &&
         (this.#suppresses === 'any' || charge.asked === amount) &&
         charge.acceptedAt > since &&
-        isOpen(charge),
+        (isOpen(charge) || swarm.happens('service: suppresses what has ended')),
     );
-    return twin && this.#world.swarm.happens('service: suppresses a duplicate') ? twin : undefined;
+    return twin && swarm.happens('service: suppresses a duplicate') ? twin : undefined;
   }
 
   /** The customer approves, declines or forgets. */
@@ -270,9 +291,11 @@ export class SimulatedService {
     const { swarm, clock } = this.#world;
     const charge = this.find(decodeURIComponent(url.slice(url.lastIndexOf('/') + 1)));
     if (!charge || charge.isForgotten) return this.#no(404);
-    const { reference, amount, currency, history, acceptedAt } = charge;
+    const { amount, currency, history, acceptedAt } = charge;
+    const isOther = swarm.happens('service: shows another transaction');
+    const { reference } = isOther ? this.#random.pick(this.charges) : charge;
     const misreport = (answer: Answer): Answer => {
-      this.misreported.set(reference, clock.now);
+      this.misreported.set(charge.reference, clock.now);
       return answer;
     };
     if (clock.now - acceptedAt < 30 * SECOND && swarm.happens('service: not found at first'))
@@ -289,6 +312,6 @@ export class SimulatedService {
       ...this.#random.pick(status === 'success' ? PAID_AT : NOT_PAID_AT),
       customer_email: this.#random.pick(emails),
     });
-    return status === statusOf(charge) ? answer : misreport(answer);
+    return status === statusOf(charge) && !isOther ? answer : misreport(answer);
   }
 }

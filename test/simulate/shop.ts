@@ -1,7 +1,12 @@
 /** The processes of the shop: the package as a shop uses it. */
 
 import { createFollowUps } from '../../src/follow-ups/index.ts';
-import { ConfigurationError, JournalError, PaymentsClient } from '../../src/index.ts';
+import {
+  ConfigurationError,
+  JournalError,
+  PaymentsClient,
+  type PaymentsClientOptions,
+} from '../../src/index.ts';
 import { createOrderPayments } from '../../src/orders/index.ts';
 import { createJournal } from '../../src/stores/index.ts';
 import { createHost, hosts, MINUTE, SECOND } from './clock.ts';
@@ -11,6 +16,19 @@ import type { World } from './world.ts';
 export const BASE_URL = 'https://payments.example/api/v1';
 
 const polling = { initialDelay: 4_000, minDelay: 3_000, maxDelay: 15_000, timeout: 5 * MINUTE };
+
+/** During a deployment, processes with other options work on the same orders. */
+const OPTIONS = [
+  { polling },
+  { polling, timeout: 5_000, maxRetries: 0 },
+  { polling: { ...polling, finalStatuses: ['success', 'failed'] }, maxRetries: 5 },
+  { polling: { initialDelay: 0, minDelay: 1_000, maxDelay: 60_000, timeout: 30_000 } },
+] as const satisfies Partial<PaymentsClientOptions>[];
+
+const LEASES = [10_000, 10_000, 2_000, 30_000];
+
+/** It rotates. All of them are of one mode. */
+const API_KEYS = ['sk_test_4vK9qLm2Xw7RtZ', 'sk_test_8cB3nHy6Jd1PsF'];
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** One process of the shop. Its properties are those of the host, too, by which the clock knows it. */
@@ -26,20 +44,26 @@ export function startProcess(world: World, name: string, baseUrl = BASE_URL) {
       world.count(`handler: ${handler}`);
       if (world.swarm.happens('handler: throws')) throw new Error(`${handler} fails`);
       act(call);
+      if (world.swarm.happens('handler: calls back')) await world.callBack(process, call);
       await sleep(random.between(1, world.swarm.happens('handler: hangs') ? 5 * MINUTE : SECOND));
     };
   const onAttention = handle<{ key: string; reason: string }>('onAttention', ({ key, reason }) =>
     world.say(`${name}: onAttention ${key} ${reason}`),
   );
-  return hosts.run(host, () => {
-    const journal = createJournal(world.database.open());
+  const getApiKey = async () => {
+    if (!world.swarm.happens('process: API key fails')) return random.pick(API_KEYS);
+    if (random.chance(0.5)) throw new Error('no API key');
+    return await new Promise<string>(() => {});
+  };
+  const process = hosts.run(host, () => {
+    const journal = createJournal(world.database.open(), { lease: random.pick(LEASES) });
     const payments = new PaymentsClient({
-      apiKey: 'sk_test_4vK9qLm2Xw7RtZ',
+      apiKey: getApiKey,
       baseUrl,
       timeout: REQUEST_TIMEOUT,
       maxAmount: MAX_AMOUNT,
       journal,
-      polling,
+      ...random.pick(OPTIONS),
       fetch: world.network.fetch,
       logger,
       onEvent: (event) => {
@@ -71,7 +95,7 @@ export function startProcess(world: World, name: string, baseUrl = BASE_URL) {
       }),
       onAttention,
     });
-    const process = Object.assign(host, {
+    return Object.assign(host, {
       payments,
       journal,
       orders,
@@ -85,8 +109,8 @@ export function startProcess(world: World, name: string, baseUrl = BASE_URL) {
       /** How often it said that a notification had no reference. */
       warnings: 0,
     });
-    return process;
   });
+  return process;
 }
 
 export const sleep = (delay: number) => new Promise<void>((resolve) => void setTimeout(resolve, delay));

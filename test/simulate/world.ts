@@ -4,8 +4,9 @@
  * and `swarm.ts` what can go wrong. All that happens is an event of `clock.ts`, which decides the order.
  */
 
+import { stringField } from '../../src/support/untrusted.ts';
 import { DAY, type Host, hosts, MINUTE, SECOND, useClock, VirtualClock } from './clock.ts';
-import { hear, planPresses, press } from './customers.ts';
+import { hear, planPresses, press, pressAgain } from './customers.ts';
 import { SimulatedDatabase } from './database.ts';
 import { describe, Facts } from './facts.ts';
 import { invariants, type Occasions } from './invariants.ts';
@@ -267,6 +268,18 @@ export class World {
     this.say(`database: is away for ${duration} ms`);
     this.database.awayUntil = this.clock.now + duration;
   }
+
+  /** What a handler does beside its work: it presses again, lets a person decide, or closes its client. It might wait for that. */
+  readonly callBack = async (process: Process, call: unknown): Promise<void> => {
+    const order = stringField(Object(call), 'order');
+    const calls: (() => unknown)[] = [
+      () => order && pressAgain(this, process, order),
+      () => new Person(this, process, 'yaw').review(0),
+      () => this.random.chance(0.3) && leave(this, process),
+    ];
+    const called = this.do(process, async () => await this.random.pick(calls)());
+    if (this.random.chance(0.5)) await called;
+  };
 
   /** A webhook arrives. */
   readonly notify = (body: unknown, reference: string | undefined): void => {
