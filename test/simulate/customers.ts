@@ -1,8 +1,9 @@
 /** Customers press, and callers charge under a key of their own: at the same moment too, in any process. */
 
+import type { Transaction } from '../../src/index.ts';
 import type { OrderStatus } from '../../src/orders/index.ts';
 import { MINUTE, SECOND } from './clock.ts';
-import { describe, type Press } from './facts.ts';
+import { describe, type Press, REQUEST_TIMEOUT } from './facts.ts';
 import { CALL_LIMIT } from './invariants.ts';
 import type { Random } from './random.ts';
 import type { Process } from './shop.ts';
@@ -144,11 +145,13 @@ export function press(
     await limit('press', { limit: CALL_LIMIT }, () => callShop(world, pressed, process, abort?.signal));
     if (order === KEY) return;
     if (planned.waits)
-      // A process that wakes after the deadline makes one check, within 10 s.
-      await limit('wait', { limit: 92 * SECOND, ifFrozen: 103 * SECOND }, async () =>
-        hear(world, 'wait', clock.now, await orders.wait(order, { timeout: 90 * SECOND })),
+      // The API key can be late. A process that wakes after the deadline makes one check, within 10 s.
+      await limit(
+        'wait',
+        { limit: 92 * SECOND + REQUEST_TIMEOUT, ifFrozen: 103 * SECOND + REQUEST_TIMEOUT },
+        async () => hear(world, 'wait', clock.now, await orders.wait(order, { timeout: 90 * SECOND })),
       );
-    await limit('read', { limit: 16 * SECOND }, async () =>
+    await limit('read', { limit: 16 * SECOND + REQUEST_TIMEOUT }, async () =>
       hear(world, 'read', clock.now, await orders.read(order)),
     );
   });
@@ -194,6 +197,27 @@ async function chargeKey(world: World, { name, payments }: Process, { amount, ph
   const { reference, replayed } = await payments.chargeMobileMoney(input, { idempotencyKey: KEY });
   world.say(`${name}: ${KEY} is ${reference}${replayed ? ', replayed' : ''}`);
   world.count(replayed ? 'key: replayed' : 'key: charged');
+}
+
+/** A page or a job of the shop asks about a transaction beside its order: they share polls, and each has its own expectation. */
+export async function askBeside(world: World, { payments }: Process): Promise<void> {
+  const { random, service } = world;
+  if (service.charges.length === 0) return;
+  const { reference, asked, currency } = random.pick(service.charges);
+  const expect = { amount: random.pick([asked, '7.00']), currency };
+  const wait = { expect, timeout: random.between(1, MINUTE) };
+  const calls: (() => Promise<Transaction | undefined>)[] = [
+    () => payments.verify(reference, { expect }),
+    () => payments.waitForFinalStatus(reference, wait),
+    async () => (await payments.reconcile([{ reference, expect }]).next()).value?.transaction,
+    async () => {
+      let last: Transaction | undefined;
+      for await (last of payments.watch(reference, wait));
+      return last;
+    },
+  ];
+  const transaction = await random.pick(calls)();
+  if (transaction) world.judge('told', { reference, expect, transaction });
 }
 
 /** A call returned how far an order is. `since`: when the call began. */

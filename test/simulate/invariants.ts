@@ -4,7 +4,7 @@
  */
 
 import type { FinalPayment } from '../../src/follow-ups/index.ts';
-import { AuthenticationError } from '../../src/index.ts';
+import { AuthenticationError, type Transaction } from '../../src/index.ts';
 import { isSamePrice, referenceOf } from '../../src/ledger/payment.ts';
 import { parseLedgerRecord } from '../../src/ledger/record.ts';
 import type { OrderStatus, PaidPayment, UnpaidPayment } from '../../src/orders/index.ts';
@@ -30,6 +30,8 @@ export interface Occasions {
   onPaid: PaidPayment;
   onUnpaid: UnpaidPayment;
   onFinal: FinalPayment;
+  /** A call about a transaction returned it. */
+  told: { reference: string; expect: { amount: string }; transaction: Transaction };
   /** A person resolved a payment, and got its entry back. */
   resolved: { entry: JournalEntry; resolution: unknown };
   /** A call ended. `awake`: for how long its process ran meanwhile; `abortedFor`: how long of that after an abort. */
@@ -209,6 +211,19 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
       const isTrue = charge?.history.some(({ status }) => status === transaction.status);
       return !isTrue && `${key}: ${transaction.status} of ${reference}`;
     },
+  },
+
+  told: {
+    'a call tells what the service said of the transaction': ({ service }, { reference, transaction }) => {
+      const isTrue = service.find(reference)?.history.some(({ status }) => status === transaction.status);
+      const isFinal = ['success', 'failed', 'abandoned'].includes(transaction.status);
+      return (
+        (transaction.reference !== reference || (isFinal && !isTrue)) &&
+        `${transaction.status} of ${reference}`
+      );
+    },
+    'a call rejects what is not as expected': (_, { reference, expect, transaction }) =>
+      transaction.amount !== expect.amount && `${reference}: ${transaction.amount}`,
   },
 
   resolved: {

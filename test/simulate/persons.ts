@@ -3,8 +3,9 @@
 import { JournalError } from '../../src/index.ts';
 import type { AttentionItem, Resolution } from '../../src/stores/index.ts';
 import { MINUTE } from './clock.ts';
+import { hear } from './customers.ts';
 import { describe } from './facts.ts';
-import { statusOf, wasPaid } from './service.ts';
+import { isEnd, statusOf, wasPaid } from './service.ts';
 import { type Process, sleep } from './shop.ts';
 import type { World } from './world.ts';
 
@@ -27,10 +28,12 @@ export class Person {
 
   /** Goes through the list. `thinks`: for how long at most before each decision, in milliseconds. */
   async review(thinks: number): Promise<void> {
-    const { swarm, random, count } = this.#world;
-    const { journal } = this.#process;
+    const { swarm, random, count, clock } = this.#world;
+    const { journal, orders } = this.#process;
     const items: AttentionItem[] = [];
     for await (const item of journal.listAttention()) items.push(item);
+    const { now } = clock;
+    for await (const status of orders.listInReview()) hear(this.#world, 'the list', now, status);
     for (const item of items) {
       count(`listed: ${item.reason}`);
       const entry = await journal.read(item.key);
@@ -61,6 +64,8 @@ export class Person {
         return acceptOrClose();
       case 'mismatch':
         if (!charge) return 'closed';
+        // What is abandoned stays open if that is no final status of its payment.
+        if (isEnd(statusOf(charge))) return 'closed';
         return statusOf(charge) === 'success' ? acceptOrClose() : undefined;
       case 'gone':
         return charge ? undefined : 'closed';
@@ -101,8 +106,8 @@ export class Person {
   }
 
   async #decide(item: Item, resolution: Resolution, revision?: string): Promise<void> {
-    const { say, count, judge, facts } = this.#world;
-    const { name, payments } = this.#process;
+    const { say, count, judge, facts, random } = this.#world;
+    const { name, payments, journal } = this.#process;
     const { key, reason, reference = '-' } = item;
     const named = typeof resolution === 'string' ? undefined : resolution.reference;
     say(`${name}: ${this.#name} resolves ${key} (${reason}, ${reference}): ${named ?? resolution}`);
@@ -110,6 +115,8 @@ export class Person {
     const undo = this.#expectDecision(item, resolution);
     try {
       const note = { by: this.#name, revision, reason: 'looked into it' };
+      // A migration does not ask the service.
+      if (random.chance(0.2)) await journal.resolve(key, resolution, note);
       const entry = await payments.resolve(key, resolution, note);
       say(`${name}: ${key} is resolved by ${this.#name}: ${entry.state} ${entry.reference ?? '-'}`);
       if (resolution === 'accepted') facts.undecide(reference);

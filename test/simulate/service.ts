@@ -43,7 +43,7 @@ export const statusOf = ({ history }: Charge): Status => history.at(-1)?.status 
 
 export const isOpen = (charge: Charge) => ['pending', 'processing'].includes(statusOf(charge));
 
-const isEnd = (status: Status) => status === 'failed' || status === 'abandoned';
+export const isEnd = (status: Status) => status === 'failed' || status === 'abandoned';
 
 /** Whether the service said of a charge, at any time since, that it could not be paid. */
 export const wasEndedSince = ({ history }: Charge, since = 0) =>

@@ -6,7 +6,7 @@
 
 import { stringField } from '../../src/support/untrusted.ts';
 import { DAY, type Host, hosts, MINUTE, SECOND, useClock, VirtualClock } from './clock.ts';
-import { hear, planPresses, press, pressAgain } from './customers.ts';
+import { askBeside, hear, planPresses, press, pressAgain } from './customers.ts';
 import { SimulatedDatabase } from './database.ts';
 import { describe, Facts } from './facts.ts';
 import { invariants, type Occasions } from './invariants.ts';
@@ -151,6 +151,7 @@ export class World {
     }
     this.#everyOf(30 * SECOND, (process) => this.#sweep(process));
     this.#everyOf(MINUTE, (process) => this.#review(process));
+    this.#everyOf(MINUTE, (process) => this.do(process, () => askBeside(this, process)));
     this.#everyOf(2 * MINUTE, (process) => this.harm(process, 0.5));
     if (this.swarm.happens('process: of another service')) startStray(this);
     // What the other service could be asked for stays.
@@ -220,9 +221,12 @@ export class World {
   }
 
   #sweep(process: Process): void {
+    const stop = new AbortController();
+    this.clock.deliver(process, this.random.between(0, 20_000), () => stop.abort(new Error('stopped')));
+    const budgets = [{ budget: 20_000 }, { budget: 500 }, {}, { signal: stop.signal }];
     this.do(process, async () => {
-      await process.orders.sweep({ budget: 20_000 });
-      await process.followUps.sweep({ budget: 20_000 });
+      await process.orders.sweep(this.random.pick(budgets));
+      await process.followUps.sweep(this.random.pick(budgets));
     });
   }
 
