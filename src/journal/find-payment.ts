@@ -33,15 +33,16 @@ export async function findPayment(records: Records, text: string): Promise<Named
   });
   const [first, second] = named;
   if (!second) return first;
-  const names = named.map(({ name, number }) =>
-    JSON.stringify(
-      redactReference(
-        `${toStoreKey(name)}${number === undefined || name.kind === 'key' ? '' : `/${number}`}`,
-      ),
-    ),
+  const names = named.map(
+    ({ name, number }) =>
+      `${toStoreKey(name)}${number === undefined || name.kind === 'key' ? '' : `/${number}`}`,
   );
+  const distinct = [...new Set(names)];
+  // An order can have the id `17/1`, too: its payments are `17/1/1` and so on.
+  if (distinct.length === 1 && distinct[0] === text) return named.find(({ number }) => number !== undefined);
+  const quoted = distinct.map((name) => JSON.stringify(redactReference(name)));
   throw new JournalError(
-    `${quoteKey(redactReference(text))} fits two. Name it ${names.join(' or ')}. Nothing was changed.`,
+    `${quoteKey(redactReference(text))} fits two. Name it ${quoted.join(' or ')}. Nothing was changed.`,
   );
 }
 

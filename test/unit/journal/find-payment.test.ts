@@ -41,6 +41,16 @@ test.each<[keys: string[], found: Record<string, string | null>]>([
     else expect((await journal.read(name))?.reference ?? null, name).toBe(reference);
 });
 
+test('finds a payment beside an order that has its name as an id', async () => {
+  const journal = await createShopJournal();
+  await completeKey(journal, '17/1', made('TXN-other'), { kind: 'order' });
+  await expect(journal.read('order 17/1')).resolves.toMatchObject({ reference: 'TXN-order' });
+  expect((await journal.read('17/1/1'))?.reference).toBe('TXN-other');
+  expect(String(await catchError(journal.resolve('17/1', 'closed', note)))).toContain(
+    '"17/1" fits two. Name it "order 17/1". Nothing was changed.',
+  );
+});
+
 test('resolves what one name names, and says how to name each of two', async () => {
   const journal = await createShopJournal();
   await completeKey(journal, '17/1', { is: 'unknown', reference: 'TXN-17/1' });
