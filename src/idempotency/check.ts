@@ -13,16 +13,22 @@ import {
   TransactionMismatchError,
 } from '../errors.ts';
 import { check, type Finding } from '../ledger/check.ts';
-import { ownsReference } from '../ledger/payment.ts';
-import type { LedgerRecord } from '../ledger/record.ts';
+import { isSamePrice, ownsReference } from '../ledger/payment.ts';
+import type { LedgerRecord, Price } from '../ledger/record.ts';
 import { stringField } from '../support/untrusted.ts';
 import { toStoredStatus } from './stored-result.ts';
 
-export interface Checked {
+/** What was asked for. */
+interface Asked {
   readonly reference: string;
-  readonly finding: Finding;
+  /** The price of the payment that had the reference. */
+  readonly expect: Price;
   /** When it was asked, by the store's own clock. */
   readonly askedAt: number;
+}
+
+export interface Checked extends Asked {
+  readonly finding: Finding;
   readonly retryAfter: number | undefined;
   readonly error?: unknown;
   /** As the service returned it now. */
@@ -42,32 +48,28 @@ export async function checkReference(
   // Another payment can name it too, at another price.
   const payment = record.payments.find((item) => ownsReference(item, reference));
   const { amount, currency } = payment ?? record.price;
+  const asked = { reference, expect: { amount, currency }, askedAt };
   try {
-    const checked = await access.check(reference, { ...signals, expect: { amount, currency } });
-    return toChecked(reference, checked, askedAt);
+    return toChecked(asked, await access.check(reference, { ...signals, expect: asked.expect }));
   } catch (error) {
     const isEnded = [signals.signal, signals.sendUntil].some(
       ({ aborted, reason }) => aborted && Object.is(error, reason),
     );
     if (isEnded || (concernsClient(error) && !(error instanceof PermissionError))) throw error;
-    return toFailedCheck(reference, error, askedAt);
+    return toFailedCheck(asked, error);
   }
 }
 
-export function toChecked(
-  reference: string,
-  { transaction, retryAfter }: CheckedTransaction,
-  askedAt: number,
-): Checked {
+export function toChecked(asked: Asked, { transaction, retryAfter }: CheckedTransaction): Checked {
   const { paid_at } = transaction;
   const status = toStoredStatus(getRawStatus(transaction) ?? '');
   const finding = { is: 'answered', status, paid_at } as const;
-  return { reference, finding, askedAt, retryAfter, transaction };
+  return { ...asked, finding, retryAfter, transaction };
 }
 
-export function toFailedCheck(reference: string, error: unknown, askedAt: number): Checked {
+export function toFailedCheck(asked: Asked, error: unknown): Checked {
   const retryAfter = error instanceof APIError ? error.retryAfter : undefined;
-  return { reference, finding: toFinding(error), askedAt, retryAfter, error };
+  return { ...asked, finding: toFinding(error), retryAfter, error };
 }
 
 function toFinding(error: unknown): Finding {
@@ -105,9 +107,11 @@ export function recordChecks(
   checks: readonly Checked[],
   now: number,
 ): LedgerRecord | null {
-  return checks.reduce(
-    (checked, { reference, finding, askedAt, retryAfter }) =>
-      check(checked, reference, finding, { askedAt, now, random: Math.random(), retryAfter }),
-    record,
-  );
+  return checks.reduce((checked, { reference, expect, finding, askedAt, retryAfter }) => {
+    const owner = checked?.payments.find((payment) => ownsReference(payment, reference));
+    // A person can have given it to a payment of another price meanwhile, which it was not compared with.
+    const counts = owner && isSamePrice(owner, expect);
+    const times = { askedAt, now, random: Math.random(), retryAfter };
+    return check(checked, reference, counts ? finding : { is: 'temporary' }, times);
+  }, record);
 }

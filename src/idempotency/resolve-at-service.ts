@@ -36,12 +36,14 @@ export async function resolveAtService(
   const asked: AskedService = {
     assertService: (record) => assertService(record, service),
     async check(reference, { amount, currency }) {
+      const expect = { amount, currency };
+      const asked = { reference, expect, askedAt: 0 };
       try {
-        const transaction = await verify(reference, { amount, currency });
-        return pickAnswer(toChecked(reference, { transaction, retryAfter: undefined }, 0).finding, undefined);
+        const transaction = await verify(reference, expect);
+        return pickAnswer(toChecked(asked, { transaction, retryAfter: undefined }).finding, undefined);
       } catch (error) {
         if (!(error instanceof NotFoundError || error instanceof TransactionMismatchError)) throw error;
-        return pickAnswer(toFailedCheck(reference, error, 0).finding, error);
+        return pickAnswer(toFailedCheck(asked, error).finding, error);
       }
     },
   };

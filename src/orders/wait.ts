@@ -145,6 +145,7 @@ async function waitForNews(context: OrdersContext, known: Found, awaited: Awaite
   const payment = known.record?.payments[number - 1];
   if (!payment) return;
   const { amount, currency, createdAt } = payment;
+  const expect = { amount, currency };
   const news = new AbortController();
   const either = linkSignals(signal, news.signal, () => news.signal.reason);
   readUntilChanged(context, awaited, either.signal).then(
@@ -163,12 +164,13 @@ async function waitForNews(context: OrdersContext, known: Found, awaited: Awaite
     // Of the clock of this process, as a wait counts.
     const startedAt = Date.now() - Math.max(0, records.now - createdAt);
     const { transaction, age } = await access.waitForFinal(reference, {
-      expect: { amount, currency },
+      expect,
       startedAt,
       timeout: Date.now() - startedAt + getLeft(),
       signal: either.signal,
     });
-    const checked = toChecked(reference, { transaction, retryAfter: undefined }, records.now - age);
+    const asked = { reference, expect, askedAt: records.now - age };
+    const checked = toChecked(asked, { transaction, retryAfter: undefined });
     const { found } = await record(checked);
     // Of a payment that is being sent, a check is recorded once the service has answered. And what ended this client's wait need
     // not end the payment.
@@ -182,7 +184,7 @@ async function waitForNews(context: OrdersContext, known: Found, awaited: Awaite
     const isAboutPayment = error instanceof TransactionMismatchError || error instanceof NotFoundError;
     // It might have been asked as long ago as that.
     const askedAt = records.now - access.client.timeout;
-    if (isAboutPayment) await record(toFailedCheck(reference, error, askedAt));
+    if (isAboutPayment) await record(toFailedCheck({ reference, expect, askedAt }, error));
     await sleep(Math.min(ERROR_PAUSE, getLeft()), signal);
   } finally {
     news.abort(NEWS);

@@ -308,7 +308,8 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
       const untold = service.charges.find(
         (charge) =>
           !orders.includes(charge.order) &&
-          !facts.isDecided(charge.reference) &&
+          // It can have paid an order instead, whose request the service took for the same.
+          !facts.isHeld(charge.reference) &&
           !isOpen(charge) &&
           !charge.isForgotten &&
           !facts.finals.has(`${charge.reference} ${statusOf(charge)}`),

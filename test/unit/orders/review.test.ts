@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Resolution, ResolveOptions } from '../../../src/index.ts';
 import type { AttentionReason, OrderStatus } from '../../../src/orders/index.ts';
+import { sleep } from '../../helpers/clock.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { change } from '../../helpers/store-writes.ts';
@@ -178,6 +179,33 @@ test('a transaction that a person adds pays the order at the price last asked fo
   await shop.payments.resolve('17', { reference }, note);
   await sweepFor(MINUTE, shop.orders);
   expect(await shop.orders.read('17')).toMatchObject({ state: 'paid', payment: { key: '17/2' } });
+});
+
+test('a check in flight counts for no payment of another price', async () => {
+  let isSlow = false;
+  const { shop, service, clock, paid } = world({
+    respond: async (request, handle) => {
+      const response = await handle();
+      if (request.method === 'POST') return Response.error();
+      const wait = isSlow ? 20 * SECOND : 0;
+      isSlow = false;
+      if (wait > 0) await sleep(wait);
+      return response;
+    },
+  });
+  await Promise.all([shop.orders.charge('17', momo), shop.orders.charge('17', dearer, another)]);
+  const reference = service.charges.find(({ amount }) => amount === momo.amount)?.reference ?? '';
+  service.approve(reference);
+  await shop.payments.resolve('17/1', { reference }, note);
+  await clock.pass(30 * SECOND);
+  isSlow = true;
+  const sweeping = shop.orders.sweep();
+  await clock.until(() => !isSlow);
+  await shop.payments.resolve('17/1', 'closed', note);
+  await shop.payments.resolve('17/2', { reference }, note);
+  await sweeping;
+  expect(paid).toEqual([]);
+  expect(await shop.orders.read('17')).toMatchObject({ state: 'in_review', reason: 'mismatch' });
 });
 
 test('a webhook finds no order by a reference that was a mistake', async () => {
