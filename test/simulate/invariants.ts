@@ -33,7 +33,7 @@ export interface Occasions {
   /** A call about a transaction returned it. */
   told: { reference: string; expect: { amount: string }; transaction: Transaction };
   /** A person resolved a payment, and got its entry back. */
-  resolved: { entry: JournalEntry; resolution: unknown };
+  resolved: { entry: JournalEntry; resolution: unknown; reason: string };
   /** A call ended. `awake`: for how long its process ran meanwhile; `abortedFor`: how long of that after an abort. */
   ended: { what: string; awake: number; limit: number; abortedFor: number; press: Press };
   /** A process has closed. */
@@ -227,8 +227,9 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
   },
 
   resolved: {
-    'what was decided leaves the list': (_, { entry, resolution }) =>
-      resolution === 'closed' && entry.attention !== undefined && `${entry.key}: ${entry.attention}`,
+    'what was decided leaves the list': (_, { entry, resolution, reason }) =>
+      // A check can list it again, because it was paid after all.
+      resolution === 'closed' && entry.attention === reason && `${entry.key}: ${entry.attention}`,
   },
 
   ended: {

@@ -115,13 +115,12 @@ export class Person {
     const undo = this.#expectDecision(item, resolution);
     try {
       const note = { by: this.#name, revision, reason: 'looked into it' };
-      // A migration does not ask the service. The same decision again only tells what is recorded by then.
-      const isTwice = random.chance(0.2);
-      if (isTwice) await journal.resolve(key, resolution, note);
+      // A migration does not ask the service.
+      if (random.chance(0.2)) await journal.resolve(key, resolution, note);
       const entry = await payments.resolve(key, resolution, note);
       say(`${name}: ${key} is resolved by ${this.#name}: ${entry.state} ${entry.reference ?? '-'}`);
       if (resolution === 'accepted') facts.undecide(reference);
-      if (!isTwice) judge('resolved', { entry, resolution });
+      judge('resolved', { entry, resolution, reason });
     } catch (error) {
       say(`${name}: ${key} is not resolved: ${describe(error)}`);
       // What the journal did not answer might have been recorded.
