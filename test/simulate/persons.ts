@@ -80,13 +80,14 @@ export class Person {
 
   /** Whether a charge exists: the service finds it by the request ids. */
   #findOut({ key, order = key, reference, requestIds }: AttentionItem): Resolution | undefined {
-    const { service, network, facts, clock, swarm } = this.#world;
+    const { service, network, facts, clock, swarm, random } = this.#world;
     const charge = service.findKnown(reference);
     if (charge?.order === order) return { reference: charge.reference };
     const posts = network.posts.filter((post) => requestIds.includes(post.requestId));
     if (posts.length > 0 && swarm.happens('person: errs')) {
       facts.misjudged.add(order);
-      return 'not_charged';
+      const [first] = service.charges.filter((made) => made.order === order);
+      return first && random.chance(0.5) ? { reference: first.reference } : 'not_charged';
     }
     const made = this.#findMade(requestIds);
     if (made) return made;
@@ -148,17 +149,17 @@ export class Person {
     return () => {};
   }
 
-  /** What was closed is accepted after all: it is not paid back. */
+  /** What was closed is accepted after all: it is not paid back. What was named by mistake is closed, and another payment gets it. */
   async #decideAgain(): Promise<void> {
-    const { service, orders, facts } = this.#world;
+    const { service, orders, facts, random } = this.#world;
     for await (const { key, reference } of this.#process.journal.list({ state: 'completed', limit: 20 })) {
       const charge = service.find(reference);
+      const item = { key, reference, order: charge?.order };
+      if (facts.misjudged.has(`${item.order}`) && random.chance(0.3))
+        return await this.#decide({ ...item, reason: 'shared_reference' }, 'closed');
       if (!charge || !orders.includes(charge.order) || !wasPaid(charge)) continue;
       if (facts.isDecided(charge.reference))
-        return await this.#decide(
-          { key, reason: 'price_changed', reference, order: charge.order },
-          'accepted',
-        );
+        return await this.#decide({ ...item, reason: 'price_changed' }, 'accepted');
     }
   }
 
