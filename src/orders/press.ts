@@ -230,7 +230,8 @@ async function checkPayments<Input, Request extends CreateRequest, Result>(
   const { access, records } = context;
   const { record } = known;
   const stop = call.signal ?? access.closing;
-  let checks: Checked[];
+  let checks: Checked[] = [];
+  let closed: ClosedError | undefined;
   try {
     checks = await Promise.all(
       record
@@ -246,11 +247,11 @@ async function checkPayments<Input, Request extends CreateRequest, Result>(
     );
   } catch (error) {
     if (!(error instanceof ClosedError)) throw error;
-    const status = decideStatus(name.id, record, records.now);
-    const differs = !isAsked(record, ask, records.now);
-    return { found: undefined, status: addError(status, new ClosedError(operation.name), differs) };
+    closed = new ClosedError(operation.name);
   }
-  const failed = checks.find(({ finding }) => finding.is === 'failed' || finding.is === 'temporary');
+  const failed = closed
+    ? { error: closed }
+    : checks.find(({ finding }) => finding.is === 'failed' || finding.is === 'temporary');
   const owner = { kind: name.kind, service: origin.service };
   const recording = records.change(
     name,
@@ -276,7 +277,10 @@ async function checkPayments<Input, Request extends CreateRequest, Result>(
   if (!failed) return { found };
   const status = decideStatus(name.id, found.record, records.now);
   const isJoined = isAsked(found.record, ask, records.now);
-  return { found: undefined, status: isJoined ? status : addError(status, failed.error, true) };
+  return {
+    found: undefined,
+    status: isJoined && !closed ? status : addError(status, failed.error, !isJoined),
+  };
 }
 
 /** Delays between two reads while another press sends, in milliseconds. */

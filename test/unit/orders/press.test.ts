@@ -316,6 +316,22 @@ describe('while a payment is under way', () => {
     expect(posts).toHaveLength(1);
   });
 
+  test('a client that closes during the check of a press records the price that it asked for', async () => {
+    const { charge, checks, clock, shop, service, start, paid } = await begin({
+      respond: slow('GET', 5 * SECOND),
+    });
+    const pressing = charge('17', dearer);
+    await clock.until(() => checks.length > 0);
+    void shop.payments.close();
+    expect(await pressing).toMatchObject({ ...underWay, differs: true, error: expect.any(ClosedError) });
+    service.approve(service.charges[0]?.reference ?? '');
+    await clock.pass(30 * SECOND);
+    const { orders } = start();
+    await orders.sweep();
+    expect(paid).toEqual([]);
+    expect(await orders.read('17')).toMatchObject({ state: 'in_review', reason: 'price_changed' });
+  });
+
   test('a client that closes during the check of a press rejects nothing unhandled', async () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
