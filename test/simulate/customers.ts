@@ -21,13 +21,8 @@ interface PlannedPress
 
 const PHONES = ['0244123456', '0244123456', '0244123457'] as const;
 
-/** How one number can be written. */
-const toSpellings = (phone: string) => [
-  phone,
-  phone,
-  `+233${phone.slice(1)}`,
-  `${phone.slice(0, 3)} ${phone.slice(3)}`,
-];
+/** How a number can begin. */
+const PREFIXES = ['0', '0', '+233', '00233 '];
 
 const CURRENCIES = [...Array<string>(19).fill('GHS'), 'USD'];
 
@@ -184,7 +179,7 @@ async function callShop(
       ? process.orders.checkout(order, price, options)
       : process.orders.charge(
           order,
-          { ...price, phone: random.pick(toSpellings(phone)), network: 'mtn' },
+          { ...price, phone: random.pick(PREFIXES) + phone.slice(1), network: 'mtn' },
           options,
         );
   const status = await pressing;

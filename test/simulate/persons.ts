@@ -156,7 +156,7 @@ export class Person {
       const charge = service.find(reference);
       const item = { key, reference, order: charge?.order };
       if (facts.misjudged.has(`${item.order}`) && random.chance(0.3))
-        return await this.#decide({ ...item, reason: 'shared_reference' }, 'closed');
+        return await this.#decide({ ...item, reason: 'overdue' }, 'closed');
       if (!charge || !orders.includes(charge.order) || !wasPaid(charge)) continue;
       if (facts.isDecided(charge.reference))
         return await this.#decide({ ...item, reason: 'price_changed' }, 'accepted');

@@ -1,12 +1,7 @@
 /** The processes of the shop: the package as a shop uses it. */
 
 import { createFollowUps } from '../../src/follow-ups/index.ts';
-import {
-  ConfigurationError,
-  JournalError,
-  PaymentsClient,
-  type PaymentsClientOptions,
-} from '../../src/index.ts';
+import { ConfigurationError, JournalError, PaymentsClient } from '../../src/index.ts';
 import { createOrderPayments } from '../../src/orders/index.ts';
 import { createJournal } from '../../src/stores/index.ts';
 import { createHost, hosts, MINUTE, SECOND } from './clock.ts';
@@ -21,9 +16,9 @@ const polling = { initialDelay: 4_000, minDelay: 3_000, maxDelay: 15_000, timeou
 const OPTIONS = [
   { polling },
   { polling, timeout: 5_000, maxRetries: 0 },
-  { polling: { ...polling, finalStatuses: ['success', 'failed'] }, maxRetries: 5 },
+  { polling: { ...polling, finalStatuses: ['success', 'failed'] as const }, maxRetries: 5 },
   { polling: { initialDelay: 0, minDelay: 1_000, maxDelay: 60_000, timeout: 30_000 } },
-] as const satisfies Partial<PaymentsClientOptions>[];
+];
 
 const LEASES = [10_000, 10_000, 2_000, 30_000];
 
