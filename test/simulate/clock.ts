@@ -93,8 +93,9 @@ export class VirtualClock {
   readMonotonic = (host = hosts.getStore()): number =>
     host ? (this.elapsed - host.slept) * host.rate : this.elapsed;
 
-  /** For how long a process has run. */
-  readAwake = (host: Host): number => this.elapsed - host.frozenFor;
+  /** For how long a process has run. What it does at the instant in which it freezes is not after it. */
+  readAwake = (host: Host): number =>
+    this.elapsed - host.frozenFor + Math.max(0, host.frozenUntil - this.now);
 
   /** Runs something of the world after a delay. */
   after(delay: number, run: () => void): void {
