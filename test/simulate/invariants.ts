@@ -102,6 +102,7 @@ export const invariants: { [Occasion in keyof Occasions]: Record<string, Check<O
           earlier.phone === charge.phone &&
           earlier.asked === charge.asked &&
           earlier.currency === charge.currency &&
+          !isMisreported(world, earlier, startedAt) &&
           !wasEndedSince(earlier, startedAt - SECOND),
       ),
     'startAnother charges no order that is paid': (world, charge) =>
