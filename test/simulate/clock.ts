@@ -29,8 +29,9 @@ export const createHost = (name: string, rate = 1, ahead = 0) => ({
   frozenFor: 0,
   /** For how much of that its machine slept: its monotonic clock stood still then. */
   slept: 0,
-  /** How far its wall clock is ahead of the world, in milliseconds. It can be set. */
+  /** How far its wall clock is ahead of the world, in milliseconds. It can be set, at last at `setAt`. */
   ahead,
+  setAt: Number.NEGATIVE_INFINITY,
   /** How fast its clocks go. */
   rate,
 });

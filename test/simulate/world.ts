@@ -194,10 +194,11 @@ export class World {
       this.facts.crashed.add(host);
       this.clock.after(random.between(0, 5_000), () => this.#start());
     } else if (swarm.happens('process: freezes', factor)) this.#freeze(host, false);
-    else if (swarm.happens('process: sleeps', factor)) this.#freeze(host, true);
-    // A clock that is set right after a sleep hides the sleep: nothing on that machine could tell.
+    // A clock that is set shortly before or after a sleep hides the sleep: nothing on that machine could tell.
+    else if (this.clock.now - host.setAt > MINUTE && swarm.happens('process: sleeps', factor))
+      this.#freeze(host, true);
     else if (this.clock.now - host.frozenUntil > MINUTE && swarm.happens('process: clock is set', factor)) {
-      host.ahead = random.between(-60, 60) * MINUTE;
+      Object.assign(host, { ahead: random.between(-60, 60) * MINUTE, setAt: this.clock.now });
       this.say(`${host.name}: its clock is set to ${host.ahead} ms ahead`);
     } else if (swarm.happens('database: clock is set', factor)) {
       this.database.host.ahead = random.between(-60, 60) * MINUTE;
