@@ -72,10 +72,9 @@ export function createClientAccess(
           const isAsked = waiter?.group.inFlight && countAttempts(waiter) > 0;
           if (waiter && !isAsked && own.remove(waiter)) resolve(Promise.reject(sendUntil.reason));
         };
-        const ends = getAbortCallbacks(sendUntil);
-        ends.add(onEnd);
+        const release = onAbort(sendUntil, onEnd);
         waiter = own.add({ ...wait, until: 'response' }, (transaction, retryAfter) => {
-          ends.delete(onEnd);
+          release();
           resolve(transaction instanceof Promise ? transaction : { transaction, retryAfter });
         });
         if (sendUntil.aborted) onEnd();
@@ -92,17 +91,31 @@ export function createClientAccess(
   return Object.defineProperty(access, 'client', { enumerable: false });
 }
 
-const abortCallbacks = new WeakMap<AbortSignal, Set<() => void>>();
+const abortCallbacks = new WeakMap<AbortSignal, { calls: Set<() => void>; callAll: () => void }>();
 
-/** Returns what is called when a signal is aborted: one listener for all, since Node compares each with all others. */
-function getAbortCallbacks(signal: AbortSignal): Set<() => void> {
-  const known = abortCallbacks.get(signal);
-  if (known) return known;
-  const callbacks = new Set<() => void>();
-  abortCallbacks.set(signal, callbacks);
-  const callAll = () => {
-    for (const call of callbacks) call();
+/**
+ * Has a function called when a signal is aborted, until `release`: one listener for all, since Node compares each with all others.
+ * It stays no longer than they do, because it would keep a signal of `AbortSignal.any` in memory.
+ */
+function onAbort(signal: AbortSignal, call: () => void): () => void {
+  const group = abortCallbacks.get(signal) ?? addAbortGroup(signal);
+  const { calls, callAll } = group;
+  calls.add(call);
+  return () => {
+    calls.delete(call);
+    if (calls.size > 0) return;
+    abortCallbacks.delete(signal);
+    signal.removeEventListener('abort', callAll);
   };
+}
+
+function addAbortGroup(signal: AbortSignal) {
+  const calls = new Set<() => void>();
+  const callAll = () => {
+    for (const call of calls) call();
+  };
+  const group = { calls, callAll };
+  abortCallbacks.set(signal, group);
   signal.addEventListener('abort', callAll, { once: true });
-  return callbacks;
+  return group;
 }
