@@ -72,9 +72,10 @@ export function createClientAccess(
           const isAsked = waiter?.group.inFlight && countAttempts(waiter) > 0;
           if (waiter && !isAsked && own.remove(waiter)) resolve(Promise.reject(sendUntil.reason));
         };
-        const release = onAbort(sendUntil, onEnd);
+        sendUntil.addEventListener('abort', onEnd);
         waiter = own.add({ ...wait, until: 'response' }, (transaction, retryAfter) => {
-          release();
+          // It would keep a signal of `AbortSignal.any` in memory.
+          sendUntil.removeEventListener('abort', onEnd);
           resolve(transaction instanceof Promise ? transaction : { transaction, retryAfter });
         });
         if (sendUntil.aborted) onEnd();
@@ -89,33 +90,4 @@ export function createClientAccess(
   };
   // It has the API key, which no log of this object must show.
   return Object.defineProperty(access, 'client', { enumerable: false });
-}
-
-const abortCallbacks = new WeakMap<AbortSignal, { calls: Set<() => void>; callAll: () => void }>();
-
-/**
- * Has a function called when a signal is aborted, until `release`: one listener for all, since Node compares each with all others.
- * It stays no longer than they do, because it would keep a signal of `AbortSignal.any` in memory.
- */
-function onAbort(signal: AbortSignal, call: () => void): () => void {
-  const group = abortCallbacks.get(signal) ?? addAbortGroup(signal);
-  const { calls, callAll } = group;
-  calls.add(call);
-  return () => {
-    calls.delete(call);
-    if (calls.size > 0) return;
-    abortCallbacks.delete(signal);
-    signal.removeEventListener('abort', callAll);
-  };
-}
-
-function addAbortGroup(signal: AbortSignal) {
-  const calls = new Set<() => void>();
-  const callAll = () => {
-    for (const call of calls) call();
-  };
-  const group = { calls, callAll };
-  abortCallbacks.set(signal, group);
-  signal.addEventListener('abort', callAll, { once: true });
-  return group;
 }
