@@ -31,18 +31,27 @@ export async function findPayment(records: Records, text: string): Promise<Named
     const has = found?.record && (number === undefined || found.record.payments[number - 1]);
     return found && has ? [{ name, number, found }] : [];
   });
-  const [first, second] = named;
+  const isPayment = (fullName: string) =>
+    named.some((other) => other.number !== undefined && getFullName(other) === fullName);
+  // The orders 17 and 17/1 can both exist: `order 17/1` is then a payment of the first.
+  const meant = isPayment(text)
+    ? named.filter((one) => one.number !== undefined || getFullName(one) !== text)
+    : named;
+  const [first, second] = meant;
   if (!second) return first;
-  const names = named.map(({ name, number }) =>
-    JSON.stringify(
-      redactReference(
-        `${toStoreKey(name)}${number === undefined || name.kind === 'key' ? '' : `/${number}`}`,
-      ),
-    ),
-  );
+  const names = meant.map((one) => {
+    const fullName = getFullName(one);
+    const isTaken = one.number === undefined && isPayment(fullName);
+    return JSON.stringify(redactReference(isTaken ? `${fullName}/1` : fullName));
+  });
   throw new JournalError(
     `${quoteKey(redactReference(text))} fits two. Name it ${names.join(' or ')}. Nothing was changed.`,
   );
+}
+
+/** Returns the name that says whether it is of an order or of a key. */
+function getFullName({ name, number }: Omit<NamedPayment, 'found'>): string {
+  return `${toStoreKey(name)}${number === undefined || name.kind === 'key' ? '' : `/${number}`}`;
 }
 
 /** `key 17/1` and `order 17/1` say which of the two is meant, if a name fits both. */

@@ -167,8 +167,11 @@ export function createOrderPayments(options: OrderPaymentsOptions): OrderPayment
   const context = { ...handlers, access, records: getRecords(journal) };
   const findHandler = (call: HandlerCall) => findOrderHandler(context, call);
   const sweeper = createSweeper({ kind: 'order', payments, journal, findHandler });
-  const track = <T>(name: string, order: string, run: (id: string) => Promise<T>) =>
-    access.calls.track(async () => run(validateOrderId(order)), `${name} of order`, order);
+  const track = <T>(name: string, order: string, run: (id: string) => Promise<T>) => {
+    const begin = async () => await run(validateOrderId(order));
+    // What begins after `close` records nothing, so `close` neither waits for it nor reports it.
+    return access.closing.aborted ? begin() : access.calls.track(begin, `${name} of order`, order);
+  };
   return {
     charge: (order, input, pressOptions = {}) =>
       track('charge', order, (id) =>

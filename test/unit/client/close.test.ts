@@ -113,6 +113,33 @@ test('close waits for an outcome that the journal takes late', async () => {
   expect(await journal.read('order-17')).toMatchObject({ state: 'completed', reference });
 });
 
+test('close neither waits for a read or a press that begins later, nor reports it', async () => {
+  const store = memoryStore();
+  const { shop, clock, events } = world({
+    store: {
+      ...store,
+      read: async (...step) => {
+        await sleep(5 * SECOND);
+        return await store.read(...step);
+      },
+    },
+    respond: async () => {
+      await sleep(3 * SECOND);
+      return undefined;
+    },
+  });
+  const paying = catchError(shop.payments.verify('TXN-1')).then(() => shop.orders.charge('17', momo));
+  await clock.settle();
+  const closing = shop.payments.close();
+  const reading = shop.orders.read('18');
+  await closing;
+  expect(clock.now).toBe(3 * SECOND);
+  expect(events).not.toContainEqual(expect.objectContaining({ code: 'calls_left' }));
+  await clock.pass(MINUTE);
+  expect(await paying).toMatchObject({ state: 'unpaid', error: { code: 'closed' } });
+  expect(await reading).toMatchObject({ state: 'unpaid' });
+});
+
 test('close waits until a claim that the database writes late is released', async () => {
   const store = memoryStore();
   const { shop, clock, journal, requests } = world({

@@ -54,3 +54,16 @@ test('resolves what one name names, and says how to name each of two', async () 
     'This is an order: name one of its payments',
   );
 });
+
+test('finds and resolves a payment that has the name of another order', async () => {
+  const journal = await createShopJournal();
+  await completeKey(journal, '17/1', { is: 'unknown', reference: 'TXN-17/1' }, { kind: 'order' });
+  const own = { order: '17', reference: 'TXN-order' };
+  await expect(journal.read('order 17/1')).resolves.toMatchObject(own);
+  expect(await journal.read('17/1/1')).toMatchObject({ order: '17/1', state: 'unknown' });
+  // A person who means the other order must not decide about this payment.
+  const failure = await catchError(journal.resolve('17/1', 'closed', note));
+  expect(String(failure)).toContain('"17/1" fits two. Name it "order 17/1/1" or "order 17/1".');
+  await journal.resolve('order 17/1/1', 'closed', note);
+  expect(await journal.read('17/1/1')).toMatchObject({ state: 'closed' });
+});
