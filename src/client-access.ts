@@ -72,10 +72,10 @@ export function createClientAccess(
           const isAsked = waiter?.group.inFlight && countAttempts(waiter) > 0;
           if (waiter && !isAsked && own.remove(waiter)) resolve(Promise.reject(sendUntil.reason));
         };
-        const ends = getAbortCallbacks(sendUntil);
-        ends.add(onEnd);
+        sendUntil.addEventListener('abort', onEnd);
         waiter = own.add({ ...wait, until: 'response' }, (transaction, retryAfter) => {
-          ends.delete(onEnd);
+          // It would keep a signal of `AbortSignal.any` in memory.
+          sendUntil.removeEventListener('abort', onEnd);
           resolve(transaction instanceof Promise ? transaction : { transaction, retryAfter });
         });
         if (sendUntil.aborted) onEnd();
@@ -90,19 +90,4 @@ export function createClientAccess(
   };
   // It has the API key, which no log of this object must show.
   return Object.defineProperty(access, 'client', { enumerable: false });
-}
-
-const abortCallbacks = new WeakMap<AbortSignal, Set<() => void>>();
-
-/** Returns what is called when a signal is aborted: one listener for all, since Node compares each with all others. */
-function getAbortCallbacks(signal: AbortSignal): Set<() => void> {
-  const known = abortCallbacks.get(signal);
-  if (known) return known;
-  const callbacks = new Set<() => void>();
-  abortCallbacks.set(signal, callbacks);
-  const callAll = () => {
-    for (const call of callbacks) call();
-  };
-  signal.addEventListener('abort', callAll, { once: true });
-  return callbacks;
 }

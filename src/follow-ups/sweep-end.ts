@@ -31,7 +31,11 @@ export class SweepEnd {
     this.#timers.push(
       setTimeout(() => this.#begins.abort(OUT_OF_BUDGET), budget - reserve),
       setTimeout(() => this.#cutOff(OUT_OF_BUDGET), budget - reserve * JOURNAL_SHARE),
-      setTimeout(() => this.#journal.abort(createTooSlowError()), budget),
+      // An abort that came before is what the sweep rejects with.
+      setTimeout(
+        () => this.#journal.abort(this.#failure ? this.#failure.error : createTooSlowError()),
+        budget,
+      ),
     );
   }
 

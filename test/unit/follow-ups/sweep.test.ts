@@ -283,6 +283,19 @@ describe('a signal', () => {
   });
 });
 
+test('an abort that comes before the end of the budget is what a sweep rejects with', async () => {
+  const stop = new AbortController();
+  const store = wrapStore(memoryStore(), ({ method }, run) => {
+    if (method !== 'countDue') return run();
+    setTimeout(() => stop.abort('deploy'), SECOND / 2);
+    return never();
+  });
+  const { shop, clock } = await openPaid(1, { store });
+  const startedAt = clock.now;
+  expect(await catchError(shop.followUps.sweep({ budget: SECOND, signal: stop.signal }))).toBe('deploy');
+  expect(clock.now - startedAt).toBe(SECOND);
+});
+
 test('an aborted sweep calls no handler that still waits for others', async () => {
   const stop = new AbortController();
   const gate = Promise.withResolvers<void>();

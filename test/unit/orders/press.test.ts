@@ -1,5 +1,6 @@
 /** What a press of "Pay" sends and returns. What a person has to decide is in review.test.ts and breaks.test.ts. */
 
+import { getEventListeners } from 'node:events';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   AuthenticationError,
@@ -343,6 +344,14 @@ describe('while a payment is under way', () => {
     expect(await pressing).toMatchObject(underWay);
     await clock.pass(SECOND);
     expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('leaves no listener on a signal after its check', async () => {
+    const { charge, checks } = await begin();
+    const { signal } = new AbortController();
+    await Promise.all([charge('17', otherNumber, { signal }), charge('17', dearer, { signal })]);
+    expect(checks).not.toEqual([]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('a check without an answer begins nothing, until one has an answer', async () => {
