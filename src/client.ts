@@ -286,6 +286,8 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
    * resolution does not fit it, or if the reference does not exist or belongs to another payment.
    * @throws {ConfigurationError} if the client has no journal, if the record belongs to another service or mode, or if an argument
    * is not valid.
+   * @throws {ClosedError} if the client is closed.
+   * @throws what {@link PaymentsClient.verify} throws, if the service has to be asked. Nothing was recorded then.
    *
    * @example
    * ```ts

@@ -87,7 +87,7 @@ function planKeyCalls(random: Random): PlannedPress[] {
 /** A handler presses again, for what the customer ordered. */
 export function pressAgain(world: World, process: Process, order: string): Promise<unknown> | undefined {
   const again = { amount: '10.00', currency: 'GHS', phone: undefined, startAnother: false, waits: false };
-  const id = `${order}-${world.clock.createId()}`;
+  const id = `${order}-again${world.facts.presses.size + 1}`;
   return press(world, { ...again, id, order, at: 0, place: 0, leavesAfter: 0 }, process);
 }
 
