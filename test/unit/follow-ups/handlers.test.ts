@@ -106,6 +106,23 @@ describe('onFinal', () => {
     expect(checks).toHaveLength(2);
     expect(calls).toEqual(['notified']);
   });
+
+  test('is called once if a notification comes while its own process checks', async () => {
+    let calls = 0;
+    const { shop, clock, checks } = await openPaid(1, {
+      respond: slow('GET', 5 * SECOND),
+      async onFinal() {
+        calls++;
+        await sleep(20 * SECOND);
+      },
+    });
+    const sweeping = shop.followUps.sweep();
+    await clock.pass(SECOND);
+    await shop.followUps.notify(checks[0]?.reference);
+    await sweeping;
+    expect(calls).toBe(1);
+    expect(checks).toHaveLength(1);
+  });
 });
 
 describe('a payment that a process holds', () => {

@@ -70,6 +70,13 @@ describe('a first press', () => {
     expect(takeSteps()).toEqual(['read order 17']);
   });
 
+  test('shows the status that the service returned with the charge', async () => {
+    const { shop } = world();
+    const shown = { state: 'processing', payment: { status: 'processing' } };
+    expect(await shop.orders.charge('17', momo)).toMatchObject(shown);
+    expect(await shop.orders.read('17')).toMatchObject(shown);
+  });
+
   test('records too short a digest of the number to reveal it', async () => {
     const { shop, store } = world();
     for (const id of ['17', '18']) await shop.orders.charge(id, momo);
@@ -293,15 +300,22 @@ describe('while a payment is under way', () => {
     expect(requests).toEqual([MOMO]);
   });
 
-  test('a closed client returns it with an error', async () => {
-    const { charge, shop, requests } = await begin();
+  test('a closed client returns it with an error, and writes nothing', async () => {
+    const writes: string[] = [];
+    const store = wrapStore(memoryStore(), ({ method, key }, run) => {
+      if (method !== 'read') writes.push(`${method} ${key}`);
+      return run();
+    });
+    const { charge, shop, requests } = await begin({ store });
     await shop.payments.close();
+    writes.length = 0;
     const status = await charge('17', momo);
     expect(status).toMatchObject({ ...underWay, error: expect.any(ClosedError) });
     expect(status).not.toHaveProperty('differs');
     const first = await charge('18', momo);
     expect(first).toMatchObject({ state: 'unpaid', canPay: true, error: expect.any(ClosedError) });
     expect(requests).toEqual([MOMO]);
+    expect(writes).toEqual([]);
   });
 
   test('a client that closes during the check of a press returns it with an error', async () => {
