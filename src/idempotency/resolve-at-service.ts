@@ -36,14 +36,13 @@ export async function resolveAtService(
   const asked: AskedService = {
     assertService: (record) => assertService(record, service),
     async check(reference, { amount, currency }) {
-      const expect = { amount, currency };
-      const asked = { reference, expect, askedAt: 0 };
+      const question = { reference, expect: { amount, currency }, askedAt: 0 };
       try {
-        const transaction = await verify(reference, expect);
-        return pickAnswer(toChecked(asked, { transaction, retryAfter: undefined }).finding, undefined);
+        const transaction = await verify(reference, question.expect);
+        return pickAnswer(toChecked(question, { transaction, retryAfter: undefined }).finding, undefined);
       } catch (error) {
         if (!(error instanceof NotFoundError || error instanceof TransactionMismatchError)) throw error;
-        return pickAnswer(toFailedCheck(asked, error).finding, error);
+        return pickAnswer(toFailedCheck(question, error).finding, error);
       }
     },
   };

@@ -12,7 +12,7 @@ import {
   JournalError,
 } from '../errors.ts';
 import { prepareCall } from '../http/call.ts';
-import { type Checked, checkReference, recordChecks } from '../idempotency/check.ts';
+import { checkReference, recordChecks } from '../idempotency/check.ts';
 import {
   assertService,
   type CreateRequest,
@@ -230,33 +230,23 @@ async function checkPayments<Input, Request extends CreateRequest, Result>(
   const { access, records } = context;
   const { record } = known;
   const stop = call.signal ?? access.closing;
-  let checks: Checked[] = [];
-  let closed: ClosedError | undefined;
-  try {
-    checks = await Promise.all(
-      record
-        ? references.map((reference) =>
-            checkReference(access, record, {
-              reference,
-              askedAt: records.now,
-              signal: stop,
-              sendUntil: stop,
-            }),
-          )
-        : [],
-    );
-  } catch (error) {
-    if (!(error instanceof ClosedError)) throw error;
-    closed = new ClosedError(operation.name);
-  }
-  const failed = closed
-    ? { error: closed }
-    : checks.find(({ finding }) => finding.is === 'failed' || finding.is === 'temporary');
+  const checking = references.flatMap((reference) => {
+    const options = { reference, askedAt: records.now, signal: stop, sendUntil: stop };
+    return record ? [checkReference(access, record, options)] : [];
+  });
+  // `undefined`: the client was closed meanwhile.
+  const checks = await Promise.all(checking).catch((error: unknown) => {
+    if (error instanceof ClosedError) return undefined;
+    throw error;
+  });
+  const failed = checks
+    ? checks.find(({ finding }) => finding.is === 'failed' || finding.is === 'temporary')
+    : { error: new ClosedError(operation.name) };
   const owner = { kind: name.kind, service: origin.service };
   const recording = records.change(
     name,
     (before, now) => {
-      const checked = recordChecks(before && askPrice(before, ask), checks, now);
+      const checked = recordChecks(before && askPrice(before, ask), checks ?? [], now);
       if (!failed || !checked || getState(checked, now) !== 'processing') return { record: checked };
       // Nothing begins: this tells only whether what is under way is what was asked for.
       const pressing = {
@@ -279,7 +269,7 @@ async function checkPayments<Input, Request extends CreateRequest, Result>(
   const isJoined = isAsked(found.record, ask, records.now);
   return {
     found: undefined,
-    status: isJoined && !closed ? status : addError(status, failed.error, !isJoined),
+    status: checks && isJoined ? status : addError(status, failed.error, !isJoined),
   };
 }
 

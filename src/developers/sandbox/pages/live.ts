@@ -27,8 +27,8 @@ export interface LivePage {
   /** The query by which its updates show the same as the page: empty, or with the question mark. */
   readonly query: string;
   /**
-   * Renders the body below the title as it is now. An element with the attribute `data-live` and an id is updated on an open page; of a
-   * list, each item by its own id.
+   * Renders the body below the title as it is now. An element with the attribute `data-live` and an id is updated on an open
+   * page; of a list, each item by its own id.
    */
   render(): Html;
 }
